@@ -18,10 +18,10 @@ from jupyter_serprof.experiments.engine.document import (
     apart,
     grouped,
     lean_traces,
-    made_here,
     problems,
     sweep_findings,
 )
+from jupyter_serprof.experiments.engine.passes import SweepRecord
 from jupyter_serprof.experiments.engine.runs import Runs, median_trace, point_of, thin_trace
 from jupyter_serprof.model import (
     Finding,
@@ -97,8 +97,8 @@ class ChunkCell(Runs):
         return (SweepTrace(KEY, self.size_bytes, warm is None, trace),) if trace else ()
 
 
-@dataclass(slots=True)
-class ChunkRecord:
+@dataclass(slots=True, kw_only=True)
+class ChunkRecord(SweepRecord[ChunkCell]):
     """Everything that a sweep over chunk sizes knows so far.
 
     Attributes
@@ -107,41 +107,16 @@ class ChunkRecord:
         What is swept.
     title
         What is done with each collection: persisted or computed.
-    left_out
-        Why a size has no points at all.
-    notes
-        Sentences about the whole sweep.
     """
 
     subject: ChunkSubject
     title: str
-    seed: int
-    cells: dict[float, ChunkCell] = field(default_factory=dict)
-    left_out: dict[float, str] = field(default_factory=dict)
-    notes: dict[str, str] = field(default_factory=dict)
-    latest: Trace | None = None
-
-    @property
-    def point_count(self) -> int:
-        """How many points there are."""
-        return sum(len(cell.points) for cell in list(self.cells.values()))
 
     def document(self, *, waiting: str) -> Sweep:
         """Return the sweep so far, with what it recommends."""
         cells = [self.cells[at] for at in sorted(self.cells)]
-        points = tuple(point for cell in cells for point in cell.points)
-        sweep = Sweep(
-            name=self.subject.name,
-            started="",
-            kind="chunks",
-            parameter=self.subject.parameter,
-            variants=(self._variant(cells, waiting),),
-            points=points,
-            traces=tuple(entry for cell in cells for entry in cell.shown),
-            environment={"seed": self.seed},
-        )
-        sweep = made_here(sweep, self.latest, self._said())
-        found = recommend(points, [cell.facts for cell in cells if cell.points])
+        sweep = self.made("chunks", [self._variant(cells, waiting)], cells)
+        found = recommend(sweep.points, [cell.facts for cell in cells if cell.points])
         sweep = replace(
             sweep, findings=self._findings(sweep, found), summary=self._summary(found, cells)
         )
@@ -153,7 +128,7 @@ class ChunkRecord:
         """Return the recommendation, and the findings of the size that is recommended."""
         if found is None:
             return ()
-        subject, best = self.subject, self.cells[found.sizes[found.best].parameter]
+        subject, best = self.subject, self.cells[KEY, found.sizes[found.best].parameter]
         own = chunk_finding(found, subject.parameter, subject.code, subject.remedy)
         at_best = replace(sweep, traces=best.shown if found.is_told else ())
         return (own, *sweep_findings(at_best))
@@ -166,7 +141,7 @@ class ChunkRecord:
                 f"{counted_in_each(counts, 'warm run')} of each size, the first one apart; later "
                 f"passes in shuffled order (seed {self.seed})"
             )
-        facts += [*problems(cells, self._label), *grouped(self.left_out, self._label)]
+        facts += [*problems(cells, self.label), *grouped(self.left_out, self.label)]
         sizes = sum(count > 0 for count in counts) if counts else None
         return summarize_chunks(self.subject.name, self.subject.parameter, found, facts, sizes)
 
@@ -176,13 +151,11 @@ class ChunkRecord:
             reasons = [cell.failed for cell in cells if cell.failed]
             state = "failed" if reasons else "skipped"
             return replace(plain, state=state, reason=next(iter(reasons), waiting))
-        return replace(plain, notes=tuple(problems(cells, self._label)))
+        return replace(plain, notes=tuple(problems(cells, self.label)))
 
-    def _said(self) -> list[str]:
-        return [*self.notes.values(), *grouped(self.left_out, self._label)]
-
-    def _label(self, parameter: float) -> str:
-        return f"{self.subject.parameter} = {parameter:g}"
+    def label(self, parameter: float) -> str:
+        """Return what was asked for."""
+        return f"{self.parameter} = {parameter:g}"
 
 
 def _are_placed(cells: Sequence[ChunkCell]) -> bool:

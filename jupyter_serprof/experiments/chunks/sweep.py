@@ -8,8 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from jupyter_serprof.capture.machine import measure_limits
-from jupyter_serprof.experiments.chunks.document import ChunkCell, ChunkRecord
+from jupyter_serprof.experiments.chunks.document import KEY, ChunkCell, ChunkRecord
 from jupyter_serprof.experiments.chunks.look import (
     MOST_TASKS,
     LeftOutError,
@@ -19,8 +18,9 @@ from jupyter_serprof.experiments.chunks.look import (
     too_many,
     worker_bound,
 )
-from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
-from jupyter_serprof.experiments.engine.order import checked_sizes, expected, passes_of
+from jupyter_serprof.experiments.engine.experiment import Steps, run
+from jupyter_serprof.experiments.engine.order import Visit, checked_sizes, expected, passes_of
+from jupyter_serprof.experiments.engine.passes import PassSweep
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import (
     client_of,
@@ -39,7 +39,7 @@ _WAITING = "waits for its turn"
 _STOPPED = "stopped before its turn"
 
 
-class ChunkSweep:
+class ChunkSweep(PassSweep):
     """A sweep over chunk sizes, with what it recommends. An `Experiment`.
 
     Parameters
@@ -58,6 +58,8 @@ class ChunkSweep:
     give the same chunks as another one, and what would take longer than what is left.
     """
 
+    _record: ChunkRecord
+
     def __init__(  # noqa: PLR0913  (keywords of sp.chunk_sweep)
         self,
         make: object,
@@ -74,38 +76,17 @@ class ChunkSweep:
         seed: int | None = None,
     ) -> None:
         require_dask()
-        self._subject = chunk_subject(make, name, parameter, code)
-        self._passes = passes_of(repeat, budget_s, seed)
+        self._subject = subject = chunk_subject(make, name, parameter, code)
+        passes = passes_of(repeat, budget_s, seed)
         self._compute, self._timeout_s, self._detail = compute, timeout_s, detail
         title = "compute" if compute else "persist and wait"
-        self._record = ChunkRecord(self._subject, title, self._passes.seed)
         sizes = checked_sizes(chunks)
         # From large chunks to small ones.
-        self._parameters = sizes if self._subject.is_count else sizes[::-1]
-        self._visits: deque[float] = deque()
-        self._bound: WorkerBound | None = None
-        self._error: Exception | None = None
+        ordered = sizes if subject.is_count else sizes[::-1]
+        known = (subject.name, subject.parameter, ordered, passes.seed)
+        super().__init__(ChunkRecord(*known, subject=subject, title=title), passes, [KEY])
+        self._worker: WorkerBound | None = None
         self._stages(lambda: None, "")  # a bad timeout is refused before anything runs
-
-    def steps(self) -> Steps:
-        """Measure what is left, and yield after each run.
-
-        Raises
-        ------
-        UsageError
-            If ``make`` returns no collection, or the same chunks for every size.
-        Exception
-            What ``make`` or a task raised, where every size failed.
-        """
-        __tracebackhide__ = True
-        yield from self._passes.steps(self._run_all)
-        if self._error and not self._record.point_count:
-            raise self._error
-
-    @property
-    def is_done(self) -> bool:
-        """Whether there is nothing left to run."""
-        return self._passes.number >= 0 and not self._visits and not self._wants_pass()
 
     @property
     def document(self) -> Sweep:
@@ -113,78 +94,42 @@ class ChunkSweep:
         return self._record.document(waiting=_WAITING if self._passes.is_running else _STOPPED)
 
     @property
-    def progress(self) -> Progress:
-        """How far it is; may be asked at any time, also from another thread."""
-        ahead = self._planned()
-        known = [cost for at in ahead if (cost := self._cost_s(at)) is not None]
-        left_s = min(sum(known), self._passes.budget.left_s) if known or not ahead else None
-        bound = self._bound.text if self._bound else ""
-        return Progress(self._record.point_count, len(ahead), left_s, bound)
+    def _bound(self) -> str:
+        return self._worker.text if self._worker else ""
 
-    # Passes
+    def _first_pass(self) -> deque[Visit]:
+        return deque(Visit(0, at, [KEY]) for at in self._record.parameters)
 
-    def _run_all(self) -> Steps:
+    def _visit(self, visit: Visit) -> Steps:
         __tracebackhide__ = True
-        passes = self._passes
-        if passes.number < 0:
-            # Measured once in a process: it is not the cost of the first size.
-            measure_limits()
-            passes.number, self._visits = 0, deque(self._parameters)
-        while True:
-            if self._visits:
-                self._visit(self._visits[0])
-                self._visits.popleft()
-                yield
-                continue
-            if passes.number == 0:
-                self._check_argument()
-            if not self._wants_pass():
-                if passes.cut_short and self._open():
-                    self._record.notes["budget"] = passes.cut_short
-                return
-            passes.number += 1
-            opened = self._open()
-            self._visits = deque(passes.draw.sample(opened, len(opened)))
+        self._measure(visit.parameter)
+        visit.keys.clear()
+        yield
 
-    def _open(self) -> list[float]:
-        cells = list(self._record.cells.values())
-        return [cell.parameter for cell in cells if cell.is_open and cell.points]
+    def _visits_s(self, visits: Sequence[Visit]) -> float | None:
+        costs = [self._cost_s(visit.parameter) for visit in visits if visit.keys]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if known or not costs else None
 
-    def _wants_pass(self) -> bool:
-        """Tell whether another pass follows the latest one."""
-        opened = self._open()
-        return bool(opened) and self._passes.follows(
-            lambda: sum(self._cost_s(at) or 0.0 for at in opened)
-        )
-
-    def _planned(self) -> list[float]:
-        """Return the sizes of the runs that are sure to come."""
-        if self._passes.number < 0:
-            return list(self._parameters) * (1 + self._passes.sure)
-        ahead = list(self._visits)
-        again = self._open() + (ahead if self._passes.number == 0 else [])
-        return ahead + again * self._passes.sure_left
-
-    def _check_argument(self) -> None:
+    def _end_first_pass(self) -> None:
         """Refuse a function that does not use its argument: nothing can be recommended."""
-        cells = list(self._record.cells.values())
-        measured = [cell for cell in cells if cell.points]
+        name, asked = self._subject.parameter, self._record.parameters
+        measured = [cell for cell in list(self._record.cells.values()) if cell.points]
         same = [at for at, why in self._record.left_out.items() if "same chunks" in why]
-        if len(measured) == 1 and same and len(same) == len(self._parameters) - 1:
-            name, low, high = self._subject.parameter, min(self._parameters), max(self._parameters)
+        if len(measured) == 1 and same and len(same) == len(asked) - 1:
             message = (
-                f"{self._subject.name} gives the same chunks for all {len(self._parameters)} "
-                f"values of {name}, {low:g} to {high:g}. Use it where the chunks are chosen, e.g. "
-                f"da.random.random((8000, 8000), chunks={name}).sum()"
+                f"{self._subject.name} gives the same chunks for all {len(asked)} values of "
+                f"{name}, {min(asked):g} to {max(asked):g}. Use it where the chunks are chosen, "
+                f"e.g. da.random.random((8000, 8000), chunks={name}).sum()"
             )
             raise UsageError(message)
 
     # One run
 
-    def _visit(self, parameter: float) -> None:
+    def _measure(self, parameter: float) -> None:
         """Run one size once more, unless that would take too long or cannot work."""
         __tracebackhide__ = True
-        cell = self._record.cells.setdefault(parameter, ChunkCell(parameter=parameter))
+        cell = self._record.cells.setdefault((KEY, parameter), ChunkCell(parameter=parameter))
         try:
             self._check(cell)
             self._run(cell)
@@ -192,18 +137,18 @@ class ChunkSweep:
             if cell.points:
                 cell.close(str(error))
             else:
-                del self._record.cells[parameter]
+                del self._record.cells[KEY, parameter]
                 self._record.left_out[parameter] = str(error)
         except UsageError as error:
             if not self._record.point_count:
                 raise
             cell.failed = error_text(error)
         except Exception as error:  # noqa: BLE001  (one size fails, the others go on)
-            self._error = self._error or error
+            self._record.error = self._record.error or error
             cell.failed = error_text(error)
         finally:
             if not cell.points and not cell.failed:
-                self._record.cells.pop(parameter, None)
+                self._record.cells.pop((KEY, parameter), None)
 
     def _check(self, cell: ChunkCell) -> None:
         """Refuse a size that would have too many tasks or take too long, before it is built."""
@@ -244,8 +189,8 @@ class ChunkSweep:
         if cell.points:
             return
         cell.look = look_at(collections)
-        self._bound = worker_bound(collections)
-        self._bound.check(cell.look)
+        self._worker = worker_bound(collections)
+        self._worker.check(cell.look)
         for other in self._record.cells.values():
             is_same = other is not cell and other.look.marks == cell.look.marks
             if is_same and cell.look.marks is not None:
@@ -270,7 +215,7 @@ class ChunkSweep:
 
     def _cost_s(self, parameter: float) -> float | None:
         """Return what a run will take, with all around it; None if unknown."""
-        own = self._record.cells.get(parameter)
+        own = self._record.cells.get((KEY, parameter))
         if own and own.points:
             return own.took_s
         count = self._foreseen_count(parameter)

@@ -53,8 +53,6 @@ class Bench:
     ----------
     first
         A recording of code that was made already: the cold run of the smallest size.
-    error
-        The first exception of the user's own function.
     """
 
     make: Callable[[float], object]
@@ -67,7 +65,6 @@ class Bench:
     is_bytes: bool = False
     first: Trace | None = None
     costs: Costs = field(default_factory=Costs)
-    error: Exception | None = None
 
     # One size
 
@@ -85,7 +82,7 @@ class Bench:
         try:
             value = self._made(visit.parameter)
         except Exception as error:  # noqa: BLE001  (one size fails, others go on)
-            self.error = self.error or error
+            self.known.error = self.known.error or error
             self._leave_out(visit, f"making the value failed: {error_text(error)}")
             return None
         if visit.number == 0 and not self.is_code:
@@ -161,7 +158,7 @@ class Bench:
             try:
                 self._run(cell, value)
             except Exception as error:  # noqa: BLE001  (one variant at one size fails, others go on)
-                self.error = self.error or (error if self.is_code else None)
+                self.known.error = self.known.error or (error if self.is_code else None)
                 cell.failed = self._why(cell, value, error)
         self.known.cells[key, parameter] = cell
 

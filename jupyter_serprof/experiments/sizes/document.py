@@ -11,11 +11,11 @@ from jupyter_serprof.experiments.engine.document import (
     apart,
     grouped,
     lean_traces,
-    made_here,
     problems,
     sweep_findings,
     with_findings,
 )
+from jupyter_serprof.experiments.engine.passes import SweepRecord
 from jupyter_serprof.experiments.engine.runs import thin_trace
 from jupyter_serprof.experiments.roundtrip.transport import Transport, TransportRuns
 from jupyter_serprof.model import Sweep, Trace, Variant
@@ -62,57 +62,30 @@ def without_imports_s(trace: Trace, took_s: float) -> float:
 
 
 @dataclass(slots=True)
-class SizeRecord:
+class SizeRecord(SweepRecord[Cell]):
     """Everything that a sweep knows so far.
 
     Attributes
     ----------
-    parameters
-        The sizes that were asked for, in increasing order.
     sizes
         The real size of each that was made.
-    left_out
-        Why a size has no points at all.
     absent
         The variants that cannot run here.
-    notes
-        Sentences about the whole sweep.
     """
 
-    name: str
-    parameter: str
-    parameters: tuple[float, ...]
-    seed: int
-    transports: list[Transport] = field(default_factory=list)
-    cells: dict[tuple[str, float], Cell] = field(default_factory=dict)
+    transports: Sequence[Transport] = ()
     sizes: dict[float, int | None] = field(default_factory=dict)
-    left_out: dict[float, str] = field(default_factory=dict)
     absent: dict[str, Variant] = field(default_factory=dict)
     started: dict[str, str] = field(default_factory=dict)
-    notes: dict[str, str] = field(default_factory=dict)
-    latest: Trace | None = None
-
-    @property
-    def point_count(self) -> int:
-        """How many points there are."""
-        return sum(len(cell.points) for cell in self.cells.values())
 
     def document(self, *, has_lines: bool = True, waiting: str = "waits for its turn") -> Sweep:
         """Return the sweep so far; without lines and crossovers while it grows."""
-        sweep = Sweep(
-            name=self.name,
-            started="",
-            kind="sweep",
-            parameter=self.parameter,
-            variants=tuple(self._variant(transport, waiting) for transport in self.transports),
-            points=tuple(point for cell in self._ordered() for point in cell.points),
-            traces=tuple(entry for cell in self._ordered() for entry in cell.shown),
-            environment={"seed": self.seed},
-        )
-        sweep = made_here(sweep, self.latest, self._said())
+        cells = self._ordered()
+        variants = (self._variant(transport, waiting) for transport in self.transports)
+        sweep = self.made("sweep", variants, cells)
         if self._has_no_axis(sweep):
             title = f"{self.transports[0].title}, {self.parameter}"
-            sweep = apart(sweep, self._ordered(), title)
+            sweep = apart(sweep, cells, title)
         if not has_lines:
             return _bare(sweep)
         return with_findings(sweep, summarize_growth)
@@ -127,10 +100,8 @@ class SizeRecord:
         keys = [transport.key for transport in self.transports]
         return sorted(self.cells.values(), key=lambda cell: (keys.index(cell.key), cell.parameter))
 
-    def _said(self) -> list[str]:
-        return [*self.notes.values(), *grouped(self.left_out, self._label)]
-
-    def _label(self, parameter: float) -> str:
+    def label(self, parameter: float) -> str:
+        """Return its bytes; what was asked for where those are unknown."""
         size = self.sizes.get(parameter)
         return f"{self.parameter}={parameter:g}" if size is None else format_bytes(size)
 
@@ -138,7 +109,7 @@ class SizeRecord:
         if transport.key in self.absent:
             return self.absent[transport.key]
         own = [cell for cell in self._ordered() if cell.key == transport.key]
-        notes = [self.started.get(transport.key, ""), *problems(own, self._label)]
+        notes = [self.started.get(transport.key, ""), *problems(own, self.label)]
         plain = Variant(transport.key, transport.title)
         if not any(cell.points for cell in own):
             reasons = [("failed", cell.failed) for cell in own if cell.failed]
@@ -166,7 +137,7 @@ class SizeRecord:
             if cell.checked["equal"] is False
         }
         changed = [line for cell in cells for line in str(cell.checked["notes"]).splitlines()]
-        return [*grouped(others, self._label), *grouped(unequal, self._label), *changed]
+        return [*grouped(others, self.label), *grouped(unequal, self.label), *changed]
 
 
 def _facts(cells: Sequence[Cell]) -> dict[str, Scalar]:

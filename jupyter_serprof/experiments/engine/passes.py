@@ -1,0 +1,184 @@
+"""A sweep in passes: the first one cold, later ones warm and in shuffled order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from jupyter_serprof.capture.machine import measure_limits
+from jupyter_serprof.experiments.engine.document import grouped, made_here
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps
+from jupyter_serprof.experiments.engine.order import PassPlan, Visit, warm_pass
+from jupyter_serprof.experiments.engine.runs import Runs
+from jupyter_serprof.model import Sweep, Trace, Variant
+
+Measured = TypeVar("Measured", bound=Runs)
+
+
+@dataclass(slots=True)
+class SweepRecord(Generic[Measured]):
+    """Everything that a sweep knows so far.
+
+    Attributes
+    ----------
+    parameters
+        The sizes that were asked for, in the order of the first pass.
+    cells
+        The runs of each variant at each size.
+    left_out
+        Why a size has no points at all.
+    notes
+        Sentences about the whole sweep.
+    error
+        The first exception of the user's own code.
+    """
+
+    name: str
+    parameter: str
+    parameters: tuple[float, ...]
+    seed: int
+    cells: dict[tuple[str, float], Measured] = field(default_factory=dict)
+    left_out: dict[float, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    latest: Trace | None = None
+    error: Exception | None = None
+
+    @property
+    def point_count(self) -> int:
+        """How many points there are."""
+        return sum(len(cell.points) for cell in list(self.cells.values()))
+
+    def open_keys(self) -> dict[float, list[str]]:
+        """Return the variants that take further runs, by size."""
+        keys: dict[float, list[str]] = {}
+        for (key, parameter), cell in list(self.cells.items()):
+            if cell.is_open and cell.points and parameter not in self.left_out:
+                keys.setdefault(parameter, []).append(key)
+        return keys
+
+    def label(self, parameter: float) -> str:
+        """Return what a size is called in a sentence."""
+        return f"{self.parameter}={parameter:g}"
+
+    def made(self, kind: str, variants: Iterable[Variant], cells: Sequence[Runs]) -> Sweep:
+        """Return a document of cells, and of when and where it was made."""
+        sweep = Sweep(
+            name=self.name,
+            started="",
+            kind=kind,
+            parameter=self.parameter,
+            variants=tuple(variants),
+            points=tuple(point for cell in cells for point in cell.points),
+            traces=tuple(entry for cell in cells for entry in cell.shown),
+            environment={"seed": self.seed},
+        )
+        notes = [*self.notes.values(), *grouped(self.left_out, self.label)]
+        return made_here(sweep, self.latest, notes)
+
+
+class PassSweep:
+    """A sweep in passes over sizes. An `Experiment`.
+
+    Parameters
+    ----------
+    record
+        Where it notes what was measured.
+    passes
+        How many passes there are, and for how long.
+    keys
+        Of the variants.
+    """
+
+    def __init__(self, record: SweepRecord[Any], passes: PassPlan, keys: Iterable[str]) -> None:
+        self._record, self._passes, self._keys = record, passes, list(keys)
+        self._visits: deque[Visit] = deque()
+
+    def _first_pass(self) -> deque[Visit]:
+        """Plan the first pass."""
+        raise NotImplementedError
+
+    def _visit(self, visit: Visit) -> Steps:
+        """Run what is still to run at a size, take it out of the visit, and yield."""
+        raise NotImplementedError
+
+    def _visits_s(self, visits: Sequence[Visit]) -> float | None:
+        """Return what visits will take together; None if unknown."""
+        raise NotImplementedError
+
+    def _end_first_pass(self) -> None:
+        """Look at what the first pass gave."""
+
+    @property
+    def _bound(self) -> str:
+        """Up to which size the memory reaches, in words; "" where unknown."""
+        return ""
+
+    def steps(self) -> Steps:
+        """Measure what is left, and yield after each run.
+
+        Raises
+        ------
+        Exception
+            What the user's own code raised, where it raised for every size.
+        """
+        __tracebackhide__ = True
+        yield from self._passes.steps(self._run_all)
+        if self._record.error and not self._record.point_count:
+            raise self._record.error
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to run."""
+        has_visits = any(visit.keys for visit in list(self._visits))
+        return self._passes.number >= 0 and not has_visits and not self._wants_pass()
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is; may be asked at any time, also from another thread."""
+        visits = self._planned()
+        left_s = self._visits_s(visits)
+        if left_s is not None:
+            left_s = min(left_s, self._passes.budget.left_s)
+        left = sum(len(visit.keys) for visit in visits)
+        return Progress(self._record.point_count, left, left_s, self._bound)
+
+    def _run_all(self) -> Steps:
+        __tracebackhide__ = True
+        passes, record = self._passes, self._record
+        if passes.number < 0:
+            # Measured once in a process: it is not the cost of the first size.
+            measure_limits()
+            self._visits = self._first_pass()
+            passes.number = 0
+        while True:
+            while self._visits:
+                if self._visits[0].keys:
+                    yield from self._visit(self._visits[0])
+                self._visits.popleft()
+            if passes.number == 0:
+                self._end_first_pass()
+            if not self._wants_pass():
+                if passes.cut_short and record.open_keys():
+                    record.notes["budget"] = passes.cut_short
+                return
+            passes.number += 1
+            self._visits = warm_pass(passes.number, record.open_keys(), passes.draw)
+
+    def _wants_pass(self) -> bool:
+        """Tell whether another pass follows the latest one."""
+        again = [Visit(0, at, keys) for at, keys in self._record.open_keys().items()]
+        return bool(again) and self._passes.follows(lambda: self._visits_s(again) or 0.0)
+
+    def _planned(self) -> list[Visit]:
+        """Return the visits that are sure to come."""
+        if self._passes.number < 0:
+            every = [Visit(0, at, self._keys) for at in self._record.parameters]
+            return every * (1 + self._passes.sure)
+        visits = [Visit(v.number, v.parameter, list(v.keys)) for v in list(self._visits)]
+        keys = self._record.open_keys()
+        if self._passes.number == 0:
+            for visit in visits:
+                keys[visit.parameter] = [*keys.get(visit.parameter, ()), *visit.keys]
+        return visits + [Visit(1, at, keys[at]) for at in keys] * self._passes.sure_left
