@@ -6,11 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from jupyter_serprof.analysis.findings.dask_facts import (
-    graph_bytes,
-    task_count,
-    workers,
-)
+from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count, workers
 from jupyter_serprof.experiments.chunks.best import ChunkFacts, Recommendation, recommend
 from jupyter_serprof.experiments.chunks.look import ChunkLook, ChunkSubject
 from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_chunks
@@ -23,14 +19,7 @@ from jupyter_serprof.experiments.engine.document import (
 )
 from jupyter_serprof.experiments.engine.passes import SweepRecord
 from jupyter_serprof.experiments.engine.runs import Runs, median_trace, point_of, thin_trace
-from jupyter_serprof.model import (
-    Finding,
-    Summary,
-    Sweep,
-    SweepTrace,
-    Trace,
-    Variant,
-)
+from jupyter_serprof.model import Finding, Summary, Sweep, SweepTrace, Trace, Variant
 from jupyter_serprof.model.units import counted_in_each
 
 #: The one way that is measured.

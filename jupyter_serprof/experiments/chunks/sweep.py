@@ -22,12 +22,7 @@ from jupyter_serprof.experiments.engine.experiment import Steps, run
 from jupyter_serprof.experiments.engine.order import Visit, checked_sizes, expected, passes_of
 from jupyter_serprof.experiments.engine.passes import PassSweep
 from jupyter_serprof.experiments.graphs.stages import GraphStages
-from jupyter_serprof.experiments.graphs.values import (
-    client_of,
-    collections_in,
-    fresh,
-    require_dask,
-)
+from jupyter_serprof.experiments.graphs.values import client_of, collections_in, fresh, require_dask
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.objects.culprits import error_text
 

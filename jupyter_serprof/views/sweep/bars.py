@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model.units import NOT_SEEN, clean, format_ns
-from jupyter_serprof.views.kit.parts import (
-    placed,
-    put_axis,
-    put_grid,
-    put_legend,
-    put_number_heads,
-)
+from jupyter_serprof.views.kit.parts import placed, put_axis, put_grid, put_legend, put_number_heads
 from jupyter_serprof.views.kit.sheet import (
     MARGIN,
     SMALL,

@@ -10,21 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from jupyter_serprof.model.units import NOT_APPLICABLE, NOT_SEEN
 from jupyter_serprof.views.blame import put_anatomies
 from jupyter_serprof.views.kit.bars import density, pieces_of, unaccounted_shares
-from jupyter_serprof.views.kit.parts import (
-    placed,
-    put_axis,
-    put_grid,
-    put_legend,
-    put_number_heads,
-)
-from jupyter_serprof.views.kit.sheet import (
-    MARGIN,
-    SMALL,
-    TEXT,
-    WIDEST_NUMBER,
-    Box,
-    family_color,
-)
+from jupyter_serprof.views.kit.parts import placed, put_axis, put_grid, put_legend, put_number_heads
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDEST_NUMBER, Box, family_color
 from jupyter_serprof.views.waterfall.table import (
     SPARE,
     quantities,
