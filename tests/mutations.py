@@ -120,7 +120,7 @@ experiments/remedies/trial.py: experiments/remedies/test_remedies.py
 _SHORT_NS // max(1, => _SHORT_NS * max(1,
 experiments/roundtrip/transport.py: experiments/roundtrip/test_roundtrip.py
 if wall_ns >= _SHORT_NS => if wall_ns < _SHORT_NS
-experiments/sizes/bench.py: experiments/sizes/test_sweep.py
+experiments/sizes/sweep.py: experiments/sizes/test_sweep.py
 abs(size / at - 1) > _OTHER_SIZE => abs(size / at - 1) < _OTHER_SIZE
 views/kit/bars.py: views/test_text.py
 min(1.0, row.self_ns / drawn_ns) => max(1.0, row.self_ns / drawn_ns)
