@@ -54,9 +54,12 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
         return
     kinds = {word(entry, "kind") for entry in records(trace, "dask.computations")}
     graphs = len(spans_of(trace, "dask.serialize"))
-    share = (1 - 1 / min(lanes, count)) * _covered_ns(tasks) / max(1, trace.wall_ns)
     name = prefix(max(tasks, key=lambda span: span.duration_ns).name)
     is_loop, is_alike = 2 * graphs >= count, all(prefix(span.name) == name for span in tasks)
+    saved_ns = (1 - 1 / min(lanes, count)) * _covered_ns(tasks)
+    if is_loop:
+        saved_ns += (1 - 1 / graphs) * _between_ns(trace, tasks)
+    share = min(1.0, saved_ns / max(1, trace.wall_ns))
     if share < WORTH_SHARE or not (is_loop or is_alike):
         return
     what = f"{counted(graphs, 'computation')} of `{name}`" if is_loop else f"{count} tasks `{name}`"
@@ -70,6 +73,14 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
         because=f"{format_ns(busy_ns)} of work, on one of {lanes} workers at a time",
         share=share,
     )
+
+
+def _between_ns(trace: Trace, tasks: Sequence[Span]) -> int:
+    """Return for how long no task ran between the first and the last, save for the user's code."""
+    window_ns = max(span.end_ns for span in tasks) - min(span.start_ns for span in tasks)
+    own_ns = self_share(trace, "python.code") * trace.wall_ns
+    rest_ns = trace.waterfall.unaccounted_ns if trace.waterfall else 0
+    return max(0, round(window_ns - _covered_ns(tasks) - own_ns - rest_ns))
 
 
 def _as_tree(name: str) -> str:
@@ -214,11 +225,11 @@ def small_partitions(trace: Trace) -> Iterable[Finding]:
 
 def pool_start(trace: Trace) -> Iterable[Finding]:
     """Find processes that are started and ended for one computation, which takes less."""
-    started = [i for i, span in indexed(trace, "import") if _is_worker(span.lane)]
+    started = [i for i, span in indexed(trace, "import") if span.lane.startswith("worker")]
     ended = [i for i, span in indexed(trace, "dask.wait") if span.name.endswith(".shutdown")]
     spent_ns = _covered_ns(trace.spans[i] for i in [*started, *ended])
     share, work_ns = spent_ns / max(1, trace.wall_ns), compute_ns(trace) or 0
-    if started and share >= WORTH_SHARE and spent_ns > work_ns:
+    if started and ended and share >= WORTH_SHARE and spent_ns > work_ns:
         yield Finding(
             "dask.pool-start",
             "warn",
@@ -230,10 +241,6 @@ def pool_start(trace: Trace) -> Iterable[Finding]:
             because=f"{format_ns(spent_ns)} went into their start, their imports and their end",
             share=min(1.0, share),
         )
-
-
-def _is_worker(lane: str) -> bool:
-    return lane.startswith("worker")
 
 
 def _share_of(trace: Trace, worked_ns: int) -> float:

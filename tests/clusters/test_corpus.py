@@ -1,0 +1,46 @@
+"""The cause is named first: antipatterns of the corpus, of which a busy machine hides none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from corpus import Entry, entries
+
+from clusters.seen import attempts
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model import Trace
+
+CLUSTERS = {"ray": "cluster", "dask": "dask_client"}
+CHOSEN = (
+    *("captured-in-self", "list-of-floats", "many-small-puts", "no-pipelining", "slow-reducer"),
+    *("submission-order", "compute-in-a-loop", "one-giant-task"),
+    *("pool-of-processes-for-little", "shared-work-computed-twice"),
+)
+
+
+@pytest.mark.parametrize(
+    "entry", [each for each in entries([]) if each.name in CHOSEN], ids=lambda each: each.name
+)
+def test_the_cause_is_named_first_and_nothing_is_said_of_the_twin(
+    entry: Entry, request: pytest.FixtureRequest
+) -> None:
+    """All of them: ``python -m tests.corpus``."""
+    request.getfixturevalue(CLUSTERS[entry.cluster])
+    antipattern, healthy = entry.prepare()
+
+    assert entry.rule in (first(trace) for trace in attempts(antipattern, 4))
+    assert any(not warned(trace) for trace in attempts(healthy, 4))
+
+
+def first(trace: Trace) -> str:
+    """Return the rule of the headline."""
+    title = trace.findings[0].title if trace.findings else "nothing"
+    told = trace.summary is not None and title in trace.summary.headline
+    return trace.findings[0].rule if told else ""
+
+
+def warned(trace: Trace) -> list[str]:
+    """Return what a reader is warned of."""
+    return [finding.rule for finding in trace.findings if finding.severity == "warn"]
