@@ -7,6 +7,7 @@ process spends 200 ms and more on imports.
 from __future__ import annotations
 
 import gc
+import selectors
 import sys
 from _thread import interrupt_main
 from collections import defaultdict
@@ -17,7 +18,8 @@ from threading import get_ident
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Page
-from jupyter_serprof.capture.hook import Place, note
+from jupyter_serprof.capture.hook import Place, Record, note
+from jupyter_serprof.capture.patching import silence
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe
 
@@ -27,6 +29,18 @@ _LEAST_WAIT_NS = 20_000
 _WAITS = (
     ("threading:Thread.join", 0),
     ("concurrent.futures._base:Future.result", _LEAST_WAIT_NS),
+)
+_PAUSE = "python.pause"
+#: Where the thread of the caller idles itself. Libraries do so inside of what is watched already:
+#: there it is theirs. A condition is what Event.wait, Queue.get and futures.wait wait for; an event
+#: loop with nothing to do is in its selector: so is who awaits. Joblib and Ray Data sleep and look.
+PAUSES = tuple(
+    Place(path, "python.wait", _PAUSE, least_ns=_LEAST_WAIT_NS, joins=True)
+    for path in (
+        "threading:Condition.wait",
+        f"selectors:{selectors.DefaultSelector.__name__}.select",
+        "time:sleep",
+    )
 )
 
 
@@ -115,8 +129,21 @@ class _Presses:
 _PRESSES = _Presses()
 
 
+class _OwnThread:
+    """A sink for what the thread of a recorder does: those of libraries idle all the time."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self.now, self.failed = recorder.now, recorder.failed
+
+    def add(self, record: Record) -> None:
+        """Pass a record on if it is of that thread."""
+        if record[1] == self._recorder.thread:
+            self._recorder.add(record)
+
+
 class InterpreterProbe(Probe):
-    """Sees imports that load a module, runs of the cycle collector, and joins of threads.
+    """Sees imports that load a module, runs of the cycle collector, and waits of the caller.
 
     The import seam is ``importlib._bootstrap._find_and_load``, which the import statement calls
     only for modules that are not loaded yet; nested imports count as part of the outermost one.
@@ -127,6 +154,7 @@ class InterpreterProbe(Probe):
     requires = "python"
     #: What the collector calls, the very object; None without a recording.
     _callback: object = None
+    _own: _OwnThread | None = None
 
     def places(self) -> list[Place]:
         """Return the import seam and the waits."""
@@ -147,7 +175,9 @@ class InterpreterProbe(Probe):
     def arm(self, recorder: Recorder) -> None:
         """Listen at the seams and to the collector."""
         super().arm(recorder)
-        self._recorder = recorder
+        self._recorder, self._own = recorder, _OwnThread(recorder)
+        for place in PAUSES:
+            self.arm_place(place, self._own)
         self._gc_start_ns: int | None = None
         self._is_interrupted = False
         if self._callback is None:
@@ -163,6 +193,8 @@ class InterpreterProbe(Probe):
             _PRESSES.remove(self._callback)
             self._callback = None
         super().remove()
+        if self._own is not None:  # also what an interrupt kept from being subscribed
+            silence(self._own)
 
     forget = remove
 
@@ -185,8 +217,10 @@ class InterpreterProbe(Probe):
             note((self._recorder,), (_GC, get_ident(), start, end, None, None, None))
 
     def refine(self, run: Page) -> None:
-        """Keep the outermost of nested imports; name the module."""
+        """Keep the outermost of nested imports and the caller's own waits; name the module."""
         for draft in run.drafts:
+            if draft.role == _PAUSE:
+                draft.is_dropped = any(above.role != "user" for above in draft.ancestors())
             if draft.role == "import":
                 draft.is_dropped = draft.extra == _LOADED or draft.is_inside("import")
                 draft.name = (

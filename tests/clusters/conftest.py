@@ -17,7 +17,7 @@ import pytest
 
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.probes.interpreter import InterpreterProbe
+from jupyter_serprof.probes.interpreter import PAUSES, InterpreterProbe
 from jupyter_serprof.probes.pickle import pickle_places
 from jupyter_serprof.probes.ray.driver import driver_places
 
@@ -164,8 +164,10 @@ def _places() -> Iterator[tuple[str, object, str]]:
         *pickle_places("cloudpickle"),
         *pickle_places("cloudpickle.cloudpickle"),
         *InterpreterProbe().places(),
+        *PAUSES,
         Place("ray:put", "ray.store"),
         Place("ray:get", "ray.fetch"),
+        Place("ray:wait", "ray.wait"),
     ]
     for place in places:
         if place.path.partition(":")[0] in sys.modules:

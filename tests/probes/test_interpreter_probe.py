@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import gc
 import importlib
+import queue
+import selectors
 import subprocess
 import sys
 import threading
@@ -336,3 +339,53 @@ def test_waiting_for_threads_and_futures_is_a_wait() -> None:
 
     assert stages.count(("python.wait", "Future.result")) == 1
     assert ("python.wait", "Thread.join") in stages
+
+
+def _take_from_a_queue() -> None:
+    with pytest.raises(queue.Empty):
+        queue.Queue[int]().get(timeout=0.001)
+
+
+@pytest.mark.parametrize(
+    ("idle", "name"),
+    [
+        (lambda: time.sleep(0.001), "sleep"),
+        (lambda: threading.Event().wait(0.001), "Condition.wait"),
+        (_take_from_a_queue, "Condition.wait"),
+        (lambda: asyncio.run(asyncio.sleep(0.001)), f"{selectors.DefaultSelector.__name__}.select"),
+    ],
+    ids=["sleep", "event", "queue", "event loop"],
+)
+def test_a_caller_that_idles_waits(idle: Callable[[], object], name: str) -> None:
+    """What happens elsewhere meanwhile may own that time."""
+    trace = recorded(idle, tick_ns=20_000)
+
+    assert ("python.wait", name) in {(span.stage, span.name) for span in trace.spans}
+    assert {span.lane for span in trace.spans} == {"client/main"}
+
+
+def test_threads_that_idle_are_not_told() -> None:
+    """Every library has some; they wait for the caller, not he for them."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=is_over.wait)
+
+    def leave_alone() -> None:
+        thread.start()
+        time.sleep(0.01)
+        is_over.set()
+        while thread.is_alive():
+            time.sleep(0.001)
+
+    trace = recorded(leave_alone, tick_ns=20_000)
+
+    assert {(span.lane, span.name) for span in trace.spans} >= {("client/main", "sleep")}
+    assert {span.lane for span in trace.spans} == {"client/main"}
+
+
+def test_a_library_that_idles_in_a_watched_call_keeps_its_time(folder: Path) -> None:
+    """How a call waits is its own affair: it stays one span."""
+    (folder / f"{FIRST}.py").write_text("import time\ntime.sleep(0.001)")
+
+    trace = recorded(lambda: importlib.import_module(FIRST), tick_ns=20_000)
+
+    assert [span.stage for span in trace.spans] == ["import"]

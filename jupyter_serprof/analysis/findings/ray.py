@@ -23,6 +23,8 @@ _SUBMIT_FIRST = (
     "of the one before"
 )
 _GETS = ("ray.fetch", "ray.map", "ray.wait")
+#: A loop of `ray.wait` is the remedy.
+_WAIT_NAME = "wait"
 #: Where the time of a task goes that never ends.
 _ROAD = (*_GETS, "ray.schedule", "ray.arguments", "ray.execute")
 
@@ -52,7 +54,7 @@ def many_puts(trace: Trace) -> Iterable[Finding]:
 
 def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
     """Many gets one after the other: each waits for its own task while others are done."""
-    gets = _outermost(trace, _GETS)
+    gets = [at for at in _outermost(trace, _GETS) if trace.spans[at].name != _WAIT_NAME]
     share = sum(self_share(trace, key) for key in _GETS)
     if len(gets) < MANY_GETS or share < GET_SHARE:
         return

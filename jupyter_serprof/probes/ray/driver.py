@@ -41,8 +41,8 @@ from jupyter_serprof.probes.ray.values import (
     whole_serialized,
 )
 
-_WAIT = Place("ray:wait", "ray.wait", "ray.wait")
-_PULL = Place("ray:wait", "ray.pull", "ray.wait")
+_WAIT = Place("ray:get", "ray.wait", "ray.wait")
+_PULL = Place("ray:get", "ray.pull", "ray.wait")
 
 
 def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
@@ -63,9 +63,11 @@ def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> No
     import ray
 
     recorders = active_recorders()
+    # It is no call of the user.
+    wait = getattr(ray.wait, "original", ray.wait)
     start = recorders[0].now() if recorders else 0
     try:
-        ray.wait(references, num_returns=len(references), fetch_local=fetch_local)
+        wait(references, num_returns=len(references), fetch_local=fetch_local)
     finally:
         end = recorders[0].now() if recorders else 0
         note(recorders, (place, get_ident(), start, end, None, None, None))
@@ -189,6 +191,8 @@ _WITNESS = "ray.outer"
 _OUTER = (
     Place("ray:put", "ray.store", _WITNESS, joins=True),
     Place("ray:get", "ray.fetch", _WITNESS, joins=True),
+    # What a streaming generator, ActorPool and Ray Data call, too.
+    Place("ray:wait", "ray.wait", "ray.wait", joins=True),
 )
 #: What each call of the user has inside it, if this Ray still works as its names say.
 _INSIDE = {
