@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -171,7 +172,9 @@ def test_what_the_expression_calls_is_seen() -> None:
     """A slow function of the user's during construction is named and not left unaccounted."""
 
     def slow_code() -> Any:
-        threading.Event().wait(0.3)
+        until = time.monotonic() + 0.3
+        while time.monotonic() < until:
+            pass
         return small_array()
 
     with dask.config.set(scheduler="sync"):
