@@ -111,11 +111,6 @@ def set_bytes(count: int) -> int:
     return 2 + (2 * (count // _BATCH + 1) if count else 0)
 
 
-def frozenset_bytes(_: int) -> int:
-    """Return the opcodes of a frozenset: MARK, FROZENSET, MEMOIZE."""
-    return 3
-
-
 def tuple_bytes(count: int) -> int:
     """Return the opcodes of a tuple; short ones have no MARK, the empty one is not memoized."""
     if count == 0:

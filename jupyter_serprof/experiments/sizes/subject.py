@@ -57,16 +57,11 @@ class Generator:
     def state(self) -> tuple[str, str]:
         """Return (``ok``, "") or (``not installed``, a sentence with a remedy); imports nothing."""
         for library in self.libraries:
-            if not _is_installed(library):
+            is_there = library in sys.modules or find_spec(library) is not None
+            if not is_there or sys.modules.get(library, library) is None:
                 run = 'Run: pip install "jupyter_serprof[dataframe]"'
                 return "not installed", f"{self.title} needs {library}. {run}"
         return "ok", ""
-
-
-def _is_installed(library: str) -> bool:
-    if library in sys.modules:
-        return sys.modules[library] is not None
-    return find_spec(library) is not None
 
 
 def _random() -> Any:  # noqa: ANN401  (a numpy.random.Generator)

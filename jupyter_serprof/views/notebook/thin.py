@@ -19,7 +19,7 @@ from jupyter_serprof.model.units import format_count
 from jupyter_serprof.views.kit.remarks import fewer_tables, largest_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from jupyter_serprof.model import Row, Sweep, SweepTrace, Table
 
@@ -46,7 +46,11 @@ def with_fewer_groups(trace: Trace, most_rows: int) -> Trace:
     ]
     gone = [row for row in rows if row.group is not None and row.group not in kept]
     note = f"{title} are one in this output, all totals are exact. Save the whole with --save FILE"
-    fewer = (*stay, *_by_stage(gone, len(kept)))
+    alike = (
+        [row for row in gone if row.stage == key]
+        for key in dict.fromkeys(row.stage for row in gone)
+    )
+    fewer = (*stay, *(replace(joined(rows), group=len(kept)) for rows in alike))
     told = replace(noted(trace, note), groups=(*(trace.groups[at] for at in sorted(kept)), rest))
     outline = outline_of(fewer, told)
     return replace(told, waterfall=replace(trace.waterfall, rows=fewer, outline=outline))
@@ -73,13 +77,6 @@ def _kept(rows: Sequence[Row], most_rows: int) -> set[int]:
             break
         kept.add(group)
     return kept
-
-
-def _by_stage(rows: Sequence[Row], group: int) -> Iterator[Row]:
-    by_stage: dict[str, list[Row]] = {}
-    for row in rows:
-        by_stage.setdefault(row.stage, []).append(row)
-    return (replace(joined(found), group=group) for found in by_stage.values())
 
 
 #: This number of spans is 140-270 kB in a notebook.

@@ -221,9 +221,9 @@ def _stage_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator
 
 def _block_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
     """Yield the stages of a computation in one bar: at each instant one of them owns the time."""
-    for member in sorted(line.members, key=lambda member: not member.waits):
-        color = theme.wait if member.waits else family_color(member.family)
-        yield from row_boxes(member.row, wall_ns, area, color, theme.tint(color))
+    for row, stage in sorted(line.members, key=lambda member: not member[1].waits):
+        color = theme.wait if stage.waits else family_color(stage.family)
+        yield from row_boxes(row, wall_ns, area, color, theme.tint(color))
 
 
 def _put_name(sheet: Sheet, frame: _Frame, line: Line, middle: float) -> None:

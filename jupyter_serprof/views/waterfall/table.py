@@ -46,7 +46,7 @@ from jupyter_serprof.views.kit.table import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from jupyter_serprof.model import Trace
+    from jupyter_serprof.model import Stage, Trace
 
     _Numbers = tuple[str, str]
 
@@ -63,15 +63,6 @@ _THREADS = "worker "
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """A row of the waterfall as a piece of a line."""
-
-    row: Row
-    family: str
-    waits: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Line:
     """One line of the table: rows of the waterfall, or the unaccounted time (``row`` is None).
 
@@ -84,7 +75,7 @@ class Line:
     kind
         As of an `outline.Entry`: ``stage``, ``heading``, ``part``, ``group``, ``more``; ``rest``.
     members
-        What the line is the sum of, each with its family and whether it waits.
+        The rows that the line is the sum of, each with its stage.
     """
 
     title: str
@@ -101,7 +92,7 @@ class Line:
     faults_text: str = NOT_APPLICABLE
     depth: int = 0
     kind: str = "stage"
-    members: tuple[Member, ...] = ()
+    members: tuple[tuple[Row, Stage], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +182,7 @@ def _lines(
 
 
 def _line(trace: Trace, entry: Entry, printed: _Numbers, lanes: dict[str, str]) -> Line:
-    members = tuple(_members(trace, entry))
-    rows = [member.row for member in members]
+    known, rows = stages_of(trace), [waterfall_of(trace).rows[at] for at in entry.at]
     row = rows[0] if len(rows) == 1 else sum_of(rows, entry.key)
     is_sum = entry.kind in {"group", "more"}  # of lines below it, and no stage by itself
     line = Line(
@@ -205,16 +195,9 @@ def _line(trace: Trace, entry: Entry, printed: _Numbers, lanes: dict[str, str]) 
         self_text=printed[0],
         share_text=printed[1],
         kind=entry.kind,
-        members=members,
+        members=tuple((one, known[one.stage]) for one in rows),
     )
     return line if is_sum else _with_bytes(trace, line, row)
-
-
-def _members(trace: Trace, entry: Entry) -> Iterator[Member]:
-    rows, known = waterfall_of(trace).rows, stages_of(trace)
-    for index in entry.at:
-        described = known[rows[index].stage]
-        yield Member(rows[index], described.family, described.waits)
 
 
 def sum_of(rows: Sequence[Row], key: str) -> Row:
@@ -238,8 +221,8 @@ def sum_of(rows: Sequence[Row], key: str) -> Row:
 
 def work_and_wait(line: Line) -> tuple[Row | None, Row | None]:
     """Return what works in a line and what waits, each as one row; None where there is none."""
-    works = [member.row for member in line.members if not member.waits]
-    waits = [member.row for member in line.members if member.waits]
+    works = [row for row, stage in line.members if not stage.waits]
+    waits = [row for row, stage in line.members if stage.waits]
     return sum_of(works, "") if works else None, sum_of(waits, "") if waits else None
 
 
