@@ -202,7 +202,7 @@ def test_an_actor_is_exported_created_and_called() -> None:
 
     assert counts == [200_000, 300_000]
     assert row(trace, "ray.submit").count == 3
-    assert [span.name for span in spans(trace, "ray.execute")] == ["__init__", "add", "add"]
+    assert [span.name for span in spans(trace, "ray.execute")] == ["Counter.__init__", "add", "add"]
     assert spans(trace, "ray.export", "export_actor_class")
     assert probe(trace).unseen == ()
 

@@ -122,7 +122,8 @@ def _note_split(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
 
 
 def _note_function(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    return weakref.ref(args[1])
+    name = getattr(args[1], "_function_name", None) or getattr(args[1], "__name__", "")
+    return weakref.ref(args[1]), str(name).rpartition(".")[2]
 
 
 def _note_submitted(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001

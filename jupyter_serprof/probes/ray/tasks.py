@@ -337,10 +337,15 @@ def _add_task(run: Page, task: Any, workers: dict[bytes, str]) -> None:  # noqa:
 
 
 def _name(info: Any) -> str:  # noqa: ANN401
-    """Return the name of the function; of Dask on Ray, where it is one for all, Dask's own."""
+    """Return the name of the function; of Dask on Ray, where it is one for all, Dask's own.
+
+    That of an actor's start has the class before it.
+    """
     if info.name.startswith(TASK_MARK):
         return task_prefix(info.name)
-    return str(info.func_or_class_name or info.name or "task").rpartition(".")[2]
+    name = str(info.func_or_class_name or info.name or "task")
+    parts = name.split(".")
+    return ".".join(parts[-2:]) if parts[-1] == "__init__" else parts[-1]
 
 
 def _steps(task: Any, end_ns: int) -> list[tuple[str, int, int]]:  # noqa: ANN401

@@ -72,7 +72,8 @@ def _complete(draft: Draft) -> None:
     elif _is_deserialization(draft) and extra:
         draft.size_bytes, draft.details["copied_bytes"], draft.extra = extra
     elif draft.role == "ray.export" and extra:
-        draft.details["captured"] = captured_variables(extra())
+        function, name = extra
+        draft.details |= {"captured": captured_variables(function()), "function": name}
 
 
 def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str]) -> None:
