@@ -183,6 +183,63 @@ def in_turns(submits: int) -> Trace:
     return make_trace([*before, *gets], wall_ms=1_000)
 
 
+def in_a_row(
+    tasks: int, each_ms: float = 10, call: str = "RemoteFunction._remote", *, overlap_ms: float = 0
+) -> Trace:
+    """Return tasks in 100 ms, each submitted behind the get of the one before."""
+    spans: list[Any] = []
+    for at in range(tasks):
+        start = at * (each_ms + 4)
+        spans += [
+            ("ray.submit", CALLER, start, 1),
+            ("ray.execute", f"worker {at % 2 + 1}", start + 2, each_ms + overlap_ms),
+            ("ray.fetch", CALLER, start + 1, each_ms + 2),
+        ]
+    names = {"ray.submit": call, "ray.execute": "work"}
+    return named(make_trace(spans, wall_ms=100), names)
+
+
+def named(trace: Trace, names: Mapping[str, str]) -> Trace:
+    """Return a trace whose spans of stages have other names."""
+    spans = [span._replace(name=names.get(span.stage, span.name)) for span in trace.spans]
+    return replace(trace, spans=tuple(spans))
+
+
+def small(tasks: int, call_ms: float = 0.2, work_ms: float = 0.1) -> Trace:
+    """Return tasks on one worker in 200 ms."""
+    spans = [
+        span
+        for at in range(tasks)
+        for span in (
+            ("ray.submit", CALLER, at * call_ms, call_ms),
+            ("ray.execute", "worker 1", at * 0.4, work_ms),
+        )
+    ]
+    return named(make_trace(spans, wall_ms=200), {"ray.execute": "double"})
+
+
+def redefined(times: int, each_ms: float = 8) -> Trace:
+    """Return exports of one function, and of one more, in 100 ms."""
+    noted = [{"function": "work"}] * times + [{"function": "other"}]
+    spans = [("ray.export", CALLER, 10 * at, each_ms, 0, -1, a) for at, a in enumerate(noted)]
+    return make_trace(spans, wall_ms=100)
+
+
+def with_actors(
+    count: int, wait_ms: float = 20, name: str = "Model.__init__", *, at_once: bool = False
+) -> Trace:
+    """Return actors that start in 100 ms, each got from before the next one is made."""
+    spans: list[Any] = []
+    for at in range(count):
+        spans += [
+            ("ray.submit", CALLER, at if at_once else 25 * at, 1),
+            ("ray.schedule", "raylet", 25 * at + 4, wait_ms),
+            ("ray.fetch", CALLER, 25 * at + 4, wait_ms),
+        ]
+    names = {"ray.submit": "ActorClass._remote", "ray.schedule": name}
+    return named(make_trace(spans, wall_ms=100), names)
+
+
 #: rule -> (below the threshold, at it); what is found at it is told in tests/data/told
 def tasks_died(workers: int, calls: int = 1) -> Trace:
     """Return a task that lived, and workers that died while executing tasks."""
@@ -312,6 +369,31 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     "ray.get-in-loop": [
         (looped("ray.fetch", 99, 5), looped("ray.fetch", 100, 5)),
         (looped("ray.fetch", 100, 2.9), looped("ray.fetch", 100, 3)),
+        # A loop of ray.wait is the remedy.
+        (
+            named(looped("ray.wait", 100, 5), {"ray.wait": "wait"}),
+            named(looped("ray.wait", 100, 5), {"ray.wait": "get"}),
+        ),
+        (in_a_row(3), in_a_row(4)),
+        (in_a_row(4, 7.4), in_a_row(4, 7.5)),
+        (in_a_row(4, overlap_ms=8), in_a_row(4)),
+        # The calls of an actor follow each other by themselves.
+        (in_a_row(4, call="ActorMethod._remote"), in_a_row(4)),
+    ],
+    "ray.tiny-tasks": [
+        (small(499), small(500)),
+        (small(500, 0.119, 0.01), small(500, 0.12, 0.01)),
+        (small(500, work_ms=0.21), small(500, work_ms=0.2)),
+    ],
+    "ray.redefined-in-loop": [
+        (redefined(4), redefined(5)),
+        (redefined(5, 4.9), redefined(5, 5)),
+    ],
+    "ray.worker-start": [
+        (with_actors(1, 40), with_actors(2)),
+        (with_actors(2, 14), with_actors(2, 15)),
+        (with_actors(2, at_once=True), with_actors(2)),
+        (with_actors(2, name="predict"), with_actors(2)),
     ],
     "ray.worker-died": [(tasks_died(0), tasks_died(1))],
 }
@@ -358,6 +440,8 @@ SAMPLES: Mapping[str, Trace] = {
         for error in ("TypeError", "AttributeError", "PicklingError", "ValueError")
     },
     "each task is submitted after the get before": in_turns(50),
+    "tasks without a name, in a row": named(in_a_row(4), {"ray.execute": "<lambda>"}),
+    "small tasks without a name": named(small(500), {"ray.execute": "<lambda>"}),
     "tasks are submitted before": in_turns(49),
     "warnings first, each title once": make_trace(
         [

@@ -1,13 +1,13 @@
-"""Findings about calls of Ray in a loop: many puts of little, many gets of one reference each."""
+"""Findings about calls of Ray in a loop: many puts of little, gets of one task each, tiny tasks."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import inside, number, self_share, text
-from jupyter_serprof.model import Finding, Trace
+from jupyter_serprof.analysis.spans import indexed, inside, number, self_share, text
+from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
 MANY_PUTS = 500
@@ -16,6 +16,17 @@ SMALL_BYTES = 100_000
 PUT_SHARE = 0.2
 MANY_GETS = 100
 GET_SHARE = 0.3
+#: Some for each worker; what runs one after the other overlaps by less than a twentieth.
+SERIAL_TASKS = 4
+_OVERLAP = 1.05
+TINY_TASKS = 500
+TINY_SHARE = 0.3
+#: Of a task that does enough, the call is a tenth.
+_WANTED = 9
+REDEFINED_TIMES = 5
+REDEFINED_SHARE = 0.2
+ACTORS = 2
+ACTOR_SHARE = 0.3
 POINTED_SPANS = 20
 _ALL_AT_ONCE = "values = ray.get(refs)   # all at once; as they come: ready, refs = ray.wait(refs)"
 _SUBMIT_FIRST = (
@@ -25,6 +36,11 @@ _SUBMIT_FIRST = (
 _GETS = ("ray.fetch", "ray.map", "ray.wait")
 #: A loop of `ray.wait` is the remedy.
 _WAIT_NAME = "wait"
+_START = ".__init__"
+_MAKE_ACTOR = "ActorClass._remote"
+_SUBMIT_TASK = "RemoteFunction._remote"
+#: What a task costs beside its work, whatever it carries.
+_CALLING = (*_GETS, "ray.submit", "ray.schedule", "ray.arguments")
 #: Where the time of a task goes that never ends.
 _ROAD = (*_GETS, "ray.schedule", "ray.arguments", "ray.execute")
 
@@ -53,8 +69,14 @@ def many_puts(trace: Trace) -> Iterable[Finding]:
 
 
 def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
-    """Many gets one after the other: each waits for its own task while others are done."""
+    """Many gets one after the other: each waits for its own task while others are done.
+
+    Of tasks that run one after the other a few are enough. Calls of actors need their order.
+    """
     gets = [at for at in _outermost(trace, _GETS) if trace.spans[at].name != _WAIT_NAME]
+    if told := _one_by_one(trace, gets):
+        yield told
+        return
     share = sum(self_share(trace, key) for key in _GETS)
     if len(gets) < MANY_GETS or share < GET_SHARE:
         return
@@ -68,6 +90,117 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
         spans=tuple(gets)[:POINTED_SPANS],
         because=f"each waits for one result only, {format_ns(took_ns)} in all",
         share=min(1.0, share),
+    )
+
+
+def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:
+    """Tell of tasks that ran one after the other, as each was got before the next was submitted."""
+    tasks = [span for _, span in indexed(trace, "ray.execute")]
+    took_ns, submits = sum(span.duration_ns for span in tasks), _outermost(trace, ("ray.submit",))
+    is_of_tasks = {trace.spans[at].name for at in submits} == {_SUBMIT_TASK}
+    is_serial = took_ns <= _OVERLAP * _covered_ns(tasks) and trace.environment.get("cores") != 1
+    is_in_turns = _submits_between(trace, gets) >= len(gets) == len(submits) >= SERIAL_TASKS
+    share = took_ns / trace.wall_ns if trace.wall_ns else 0.0
+    if not (is_of_tasks and is_serial and is_in_turns) or share < GET_SHARE:
+        return None
+    names = list({span.name for span in tasks})
+    of = f" of `{names[0]}`" if len(names) == 1 else ""
+    return Finding(
+        "ray.get-in-loop",
+        "warn",
+        f"{format_count(len(tasks))} tasks{of} ran one after the other",
+        {"times": len(gets), "took_ns": took_ns, "share": round(share, 3)},
+        _SUBMIT_FIRST.replace("f.remote", f"{_pasted(names)}.remote"),
+        spans=tuple(gets)[:POINTED_SPANS],
+        because="`ray.get` waited for each before the next was submitted",
+        share=min(1.0, share),
+    )
+
+
+def _pasted(names: Sequence[str]) -> str:
+    """Return the one name of a function, if it can be written in code."""
+    return names[0] if len(names) == 1 and names[0].isidentifier() else "f"
+
+
+def _covered_ns(spans: Iterable[Span]) -> int:
+    """Return how long at least one of the spans lasted."""
+    covered_ns = end_ns = 0
+    for span in sorted(spans, key=lambda span: span.start_ns):
+        covered_ns += max(0, span.end_ns - max(end_ns, span.start_ns))
+        end_ns = max(end_ns, span.end_ns)
+    return covered_ns
+
+
+def tiny_tasks(trace: Trace) -> Iterable[Finding]:
+    """Tasks for which the call takes longer than the workers need for their work.
+
+    Of tasks that do k times more there are k times fewer; k is chosen so that the calls take a
+    tenth of the time.
+    """
+    names = Counter(span.name for _, span in indexed(trace, "ray.execute"))
+    name, count = max(names.items(), key=lambda item: item[1], default=("", 0))
+    tasks = [span for _, span in indexed(trace, "ray.execute") if span.name == name]
+    work_ns, lanes = sum(span.duration_ns for span in tasks), len({span.lane for span in tasks})
+    share = self_share(trace, *_CALLING)
+    call_ns = round(share * trace.wall_ns)
+    if count < TINY_TASKS or share < TINY_SHARE or call_ns * lanes < work_ns:
+        return
+    factor = min(count // lanes, _WANTED * call_ns * lanes // max(1, work_ns))
+    yield Finding(
+        "ray.tiny-tasks",
+        "warn",
+        f"{format_count(count)} tasks of `{name}` are too small",
+        {"tasks": count, "call_ns": call_ns, "work_ns": work_ns, "factor": factor},
+        f"many = ray.remote(lambda xs: [{_pasted([name])}(x) for x in xs])   # the function "
+        f"without @ray.remote; some {format_count(factor)} values for each task",
+        spans=tuple(at for at, _ in indexed(trace, "ray.submit"))[:POINTED_SPANS],
+        because=f"{format_ns(call_ns / count)} of call for {format_ns(work_ns / count)} of work",
+        share=share,
+    )
+
+
+def redefined_in_a_loop(trace: Trace) -> Iterable[Finding]:
+    """One function or class made remote again and again: pickled, published, loaded each time."""
+    times: dict[str, list[int]] = defaultdict(list)
+    for at in _outermost(trace, ("ray.export",)):
+        times[text(trace.spans[at], "function")].append(at)
+    for name, found in times.items():
+        took_ns = sum(trace.spans[at].duration_ns for at in found[1:])
+        share = took_ns / trace.wall_ns if trace.wall_ns else 0.0
+        if name and len(found) >= REDEFINED_TIMES and share >= REDEFINED_SHARE:
+            yield Finding(
+                "ray.redefined-in-loop",
+                "warn",
+                f"`{name}` was made remote {format_count(len(found))} times",
+                {"times": len(found), "took_ns": took_ns},
+                f"# define `{name}` and its @ray.remote once, before the loop",
+                spans=tuple(found)[:POINTED_SPANS],
+                because="each time it was pickled and published anew, and workers loaded it",
+                share=min(1.0, share),
+            )
+
+
+def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
+    """Actors of a class made one after the other: each is a process that has to start."""
+    submits = [trace.spans[at] for at in _outermost(trace, ("ray.submit",))]
+    made = [span.start_ns for span in submits if span.name == _MAKE_ACTOR]
+    gets = sorted(trace.spans[at].end_ns for at in _outermost(trace, _GETS))
+    turns = len({bisect_right(gets, start) for start in made})
+    starts = {at: span.name for at, span in indexed(trace, "ray.schedule")}
+    kinds = Counter(name for name in starts.values() if name.endswith(_START))
+    name, count = max(kinds.items(), key=lambda item: item[1], default=("", 0))
+    share = self_share(trace, "ray.schedule", "ray.arguments")
+    if count < ACTORS or turns < len(made) or share < ACTOR_SHARE:
+        return
+    yield Finding(
+        "ray.worker-start",
+        "warn",
+        f"{format_count(count)} actors of `{name.removesuffix(_START)}` were made in turn",
+        {"actors": count, "share": round(share, 3)},
+        "# make the actor once, before the loop, and call its methods in it",
+        spans=tuple(at for at in starts if starts[at] == name)[:POINTED_SPANS],
+        because="each is a process that has to start and to import what it needs",
+        share=share,
     )
 
 
@@ -116,4 +249,11 @@ def _bytes_of(trace: Trace, index: int) -> int | None:
     return span.size_bytes if span.size_bytes is not None else number(span, "total_bytes")
 
 
-RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (many_puts, get_in_a_loop, workers_died)
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
+    many_puts,
+    get_in_a_loop,
+    tiny_tasks,
+    redefined_in_a_loop,
+    actors_one_by_one,
+    workers_died,
+)
