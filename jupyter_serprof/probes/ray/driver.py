@@ -1,4 +1,4 @@
-"""Probe of Ray in the driver: put, get, submission and export, by wrapping attributes of classes.
+"""Probe of Ray in the driver: put, get, wait, submit and export, by wrapping attributes of classes.
 
 The names below exist unchanged from Ray 2.9 to 2.60, their signatures do not: calls are passed on
 as they come. A name that is missing merges its time into the stage around it and is listed in
@@ -211,7 +211,7 @@ class RayDriverProbe(Probe):
     """Sees ray.put, ray.get, task and actor submission and function export in this process.
 
     What it cannot see: create, copy and seal inside Store (one call of compiled code); what happens
-    inside workers beyond Ray's own task events; ``await`` of a reference before its value arrives.
+    inside workers beyond Ray's own task events. Who awaits a reference waits in his event loop.
     """
 
     name = "ray"
