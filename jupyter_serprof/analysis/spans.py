@@ -105,6 +105,15 @@ def indexed(trace: Trace, key: str) -> Iterator[tuple[int, Span]]:
     return ((index, span) for index, span in enumerate(trace.spans) if span.stage == key)
 
 
+def covered_ns(spans: Iterable[Span]) -> int:
+    """Return for how long at least one of the spans ran."""
+    covered = end = 0
+    for span in sorted(spans, key=lambda span: span.start_ns):
+        covered += max(0, span.end_ns - max(end, span.start_ns))
+        end = max(end, span.end_ns)
+    return covered
+
+
 def number(span: Span, key: str) -> int | None:
     """Return a whole number from the details of a span, or None."""
     return whole(span.details or {}, key)

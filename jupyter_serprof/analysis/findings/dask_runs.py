@@ -14,7 +14,7 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     task_count,
     workers,
 )
-from jupyter_serprof.analysis.spans import indexed, number, self_share, whole, word
+from jupyter_serprof.analysis.spans import covered_ns, indexed, number, self_share, whole, word
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
@@ -50,13 +50,13 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
     tasks = [span for _, span in indexed(trace, _EXECUTE)]
     lanes, count = _places(trace), task_count(trace) or 0
     busy_ns = sum(span.duration_ns for span in tasks)
-    if lanes < 2 or count < FEW_TASKS or busy_ns > OVERLAP * _covered_ns(tasks):  # noqa: PLR2004
+    if lanes < 2 or count < FEW_TASKS or busy_ns > OVERLAP * covered_ns(tasks):  # noqa: PLR2004
         return
     kinds = {word(entry, "kind") for entry in records(trace, "dask.computations")}
     graphs = len(spans_of(trace, "dask.serialize"))
     name = prefix(max(tasks, key=lambda span: span.duration_ns).name)
     is_loop, is_alike = 2 * graphs >= count, all(prefix(span.name) == name for span in tasks)
-    saved_ns = (1 - 1 / min(lanes, count)) * _covered_ns(tasks)
+    saved_ns = (1 - 1 / min(lanes, count)) * covered_ns(tasks)
     if is_loop:
         saved_ns += (1 - 1 / graphs) * _between_ns(trace, tasks)
     share = min(1.0, saved_ns / max(1, trace.wall_ns))
@@ -80,7 +80,7 @@ def _between_ns(trace: Trace, tasks: Sequence[Span]) -> int:
     window_ns = max(span.end_ns for span in tasks) - min(span.start_ns for span in tasks)
     own_ns = self_share(trace, "python.code") * trace.wall_ns
     rest_ns = trace.waterfall.unaccounted_ns if trace.waterfall else 0
-    return max(0, round(window_ns - _covered_ns(tasks) - own_ns - rest_ns))
+    return max(0, round(window_ns - covered_ns(tasks) - own_ns - rest_ns))
 
 
 def _as_tree(name: str) -> str:
@@ -110,7 +110,7 @@ def one_task(trace: Trace) -> Iterable[Finding]:
     index, longest = max(tasks, key=lambda pair: pair[1].duration_ns, default=(0, None))
     if longest is None or lanes < 2 or 2 * longest.duration_ns < total_ns:  # noqa: PLR2004
         return
-    if sum(span.duration_ns for _, span in tasks) > OVERLAP * _covered_ns(s for _, s in tasks):
+    if sum(span.duration_ns for _, span in tasks) > OVERLAP * covered_ns(s for _, s in tasks):
         return
     share = (1 - 1 / lanes) * longest.duration_ns / max(1, trace.wall_ns)
     name, joined = prefix(longest.name), _joined(trace, longest)
@@ -227,7 +227,7 @@ def pool_start(trace: Trace) -> Iterable[Finding]:
     """Find processes that are started and ended for one computation, which takes less."""
     started = [i for i, span in indexed(trace, "import") if span.lane.startswith("worker")]
     ended = [i for i, span in indexed(trace, "dask.wait") if span.name.endswith(".shutdown")]
-    spent_ns = _covered_ns(trace.spans[i] for i in [*started, *ended])
+    spent_ns = covered_ns(trace.spans[i] for i in [*started, *ended])
     share, work_ns = spent_ns / max(1, trace.wall_ns), compute_ns(trace) or 0
     if started and ended and share >= WORTH_SHARE and spent_ns > work_ns:
         yield Finding(
@@ -252,15 +252,6 @@ def _places(trace: Trace) -> int:
     """Return on how many workers, or threads of workers, tasks can run side by side."""
     named = {lane.key.partition("/")[0] for lane in trace.lanes if lane.kind == "worker"}
     return max(len(named), workers(trace).threads)
-
-
-def _covered_ns(spans: Iterable[Span]) -> int:
-    """Return for how long at least one of the spans ran."""
-    covered = end = 0
-    for span in sorted(spans, key=lambda span: span.start_ns):
-        covered += max(0, span.end_ns - max(end, span.start_ns))
-        end = max(end, span.end_ns)
-    return covered
 
 
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import indexed, inside, number, self_share, text
-from jupyter_serprof.model import Finding, Span, Trace
+from jupyter_serprof.analysis.spans import covered_ns, indexed, inside, number, self_share, text
+from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
 MANY_PUTS = 500
@@ -98,7 +98,7 @@ def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:
     tasks = [span for _, span in indexed(trace, "ray.execute")]
     took_ns, submits = sum(span.duration_ns for span in tasks), _outermost(trace, ("ray.submit",))
     is_of_tasks = {trace.spans[at].name for at in submits} == {_SUBMIT_TASK}
-    is_serial = took_ns <= _OVERLAP * _covered_ns(tasks) and trace.environment.get("cores") != 1
+    is_serial = took_ns <= _OVERLAP * covered_ns(tasks) and trace.environment.get("cores") != 1
     is_in_turns = _submits_between(trace, gets) >= len(gets) == len(submits) >= SERIAL_TASKS
     share = took_ns / trace.wall_ns if trace.wall_ns else 0.0
     if not (is_of_tasks and is_serial and is_in_turns) or share < GET_SHARE:
@@ -120,15 +120,6 @@ def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:
 def _pasted(names: Sequence[str]) -> str:
     """Return the one name of a function, if it can be written in code."""
     return names[0] if len(names) == 1 and names[0].isidentifier() else "f"
-
-
-def _covered_ns(spans: Iterable[Span]) -> int:
-    """Return how long at least one of the spans lasted."""
-    covered_ns = end_ns = 0
-    for span in sorted(spans, key=lambda span: span.start_ns):
-        covered_ns += max(0, span.end_ns - max(end_ns, span.start_ns))
-        end_ns = max(end_ns, span.end_ns)
-    return covered_ns
 
 
 def tiny_tasks(trace: Trace) -> Iterable[Finding]:
