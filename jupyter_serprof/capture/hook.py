@@ -141,8 +141,9 @@ _FULL = (RecursionError, MemoryError)
 #: one of so many short ones for the others.
 OWN_NS: Counter[str] = Counter()
 _LONG_NS, _WEIGHED = 20_000, 16
-#: Noting faults takes a microsecond, twice: nobody waits for the faults of a hundred thousand.
-_COUNTED = 2_000
+#: Noting faults takes a microsecond, twice, and five times that between calls of Ray: nobody waits
+#: for the faults of so many short calls. A long one that was not noted makes room for the next.
+_COUNTED = 200
 
 
 def _of_original(name: str) -> property:
@@ -225,15 +226,18 @@ class Hook:
             end = sinks[0].now()
             if start is None or end - start < place.least_ns:
                 return result
+            is_long = end - start > _LONG_NS
             if faults is not None:
                 faults = getrusage(whose).ru_minflt - faults
-                self.left += 1 if end - start > _LONG_NS else -1
+                self.left += 1 if is_long else -1
+            elif is_long:
+                self.left = 1
             if place.after is not None:
                 try:
                     extra = place.after(token, args, kwargs, result)
                 except BaseException as error:  # noqa: BLE001  (the guard around hooks)
                     fell(sinks, place, error)
-            if end - start > _LONG_NS:
+            if is_long:
                 OWN_NS[place.path] += perf_counter_ns() - end
             elif not turn:
                 own_ns = perf_counter_ns() - end + start - entered

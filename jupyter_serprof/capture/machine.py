@@ -121,6 +121,9 @@ def _number(path: Path) -> int | None:
 #: Source: Ray 2.60.0, src/ray/object_manager/plasma/dlmalloc.cc: mkstemp of plasmaXXXXXX, unlinked.
 _STORE_FILE = re.compile(r"/plasma\w{6}( \(deleted\))?\s*$", re.MULTILINE)
 _LEAVES = 16
+#: Have no buffers that could be asked for; and what is not opened inside another container.
+ATOMS = frozenset((bool, bytes, float, int, str, type(None)))
+_CLOSED = ATOMS | {dict, list, set, tuple}
 #: A line of maps: address, permissions, offset, device, inode and, if there is one, the path.
 _FIELDS_WITH_PATH = 6
 
@@ -143,8 +146,10 @@ def buffers_of(value: object, limit: int = _LEAVES) -> list[Buffer]:
 
 
 def _leaf_buffers(value: object) -> list[Buffer]:
-    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
     kind = type(value)
+    if kind in _CLOSED:
+        return []
+    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
     if numpy is not None and issubclass(kind, numpy.ndarray):
         own = numpy.ndarray  # not what a class of the user makes of it
         size = int(own.nbytes.__get__(value, kind))

@@ -5,6 +5,7 @@ import copy
 import functools
 import importlib
 import inspect
+import itertools
 import pickle
 import subprocess
 import sys
@@ -276,6 +277,23 @@ def test_page_faults_are_noted_around_the_call(library: ModuleType) -> None:
     assert isinstance(faults[0], int)
     assert isinstance(faults[1], int)
     assert faults[2] is None
+
+
+def test_faults_of_many_short_calls_are_not_all_noted_but_those_of_long_ones_are(
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for the faults of a loop; a long call behind it makes room for the next."""
+    took_ns = {"short": 10, "long": 50_000}
+    with listening(place("function", faults="thread")) as recorder:
+        for kind in ["short"] * 1_000 + ["long"] * 3:
+            now = itertools.count(0, took_ns[kind])
+            monkeypatch.setattr(recorder, "now", now.__next__)
+            library.function(1)
+
+    noted = [record[4] is not None for record in recorder.page]
+    assert sum(noted[:1_000]) == 200
+    assert noted[:200] == [True] * 200
+    assert noted[1_000:] == [False, True, True]
 
 
 def test_a_hook_without_listeners_only_passes_on(library: ModuleType) -> None:

@@ -2,6 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
 
 from jupyter_serprof.capture import freeze as freezing
 from jupyter_serprof.capture.hook import Record
@@ -20,7 +23,7 @@ def _put(start: int, noted: tuple[object, ...]) -> Iterator[Record]:
 
 
 def _get(start: int) -> Iterator[Record]:
-    yield PLACES["deserialize_objects"], 1, start + 5, start + 40, None, (5, 0, []), None
+    yield PLACES["deserialize_objects"], 1, start + 5, start + 40, None, 5 << 8, None
     yield PLACES["get_objects"], 1, start, start + 90, None, None, None
 
 
@@ -64,3 +67,24 @@ def test_a_large_value_is_told_by_itself() -> None:
 
     large = [e for e in entries if isinstance(e.record[5], tuple) and e.record[5][3:4] == ("list",)]
     assert [entry.calls for entry in large] == [1]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "value", "noted"),
+    [
+        ([b"PYTHON"], {"a": (1, 2)}, 5 << 8),
+        ([b"RAW", b"RAW"], b"bytes", 10 << 8 | 1),
+        ([b"RAW", b"PYTHON"], b"bytes", (10, 5, [])),
+    ],
+    ids=["plain", "raw", "both"],
+)
+def test_what_came_out_of_the_store_is_noted_once_a_call(
+    metadata: list[bytes], value: object, noted: object
+) -> None:
+    """As a number, which the collector does not count, where there is nothing more to say."""
+    after = PLACES["deserialize_objects"].after
+    out = [(SimpleNamespace(size=5), kind, None) for kind in metadata]
+
+    assert after is not None
+    assert after(None, (None, out, []), {}, [value] * len(out)) == noted
+    assert "_deserialize_object" not in PLACES

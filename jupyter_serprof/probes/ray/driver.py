@@ -20,7 +20,7 @@ from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Place, note
-from jupyter_serprof.capture.machine import buffers_of
+from jupyter_serprof.capture.machine import ATOMS, buffers_of
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.objects.ask import is_array, is_known, kind_name
 from jupyter_serprof.probes import Probe
@@ -37,7 +37,6 @@ from jupyter_serprof.probes.ray.values import (
     SPLIT,
     complete_calls,
     parted_serialized,
-    parted_values,
     whole_serialized,
 )
 
@@ -77,8 +76,6 @@ _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
 _SEEN_VALUES = 8
-#: Have no buffers.
-_PLAIN = frozenset((bool, bytes, float, int, str, type(None)))
 
 
 def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -109,12 +106,14 @@ def _note_elements(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # n
 
 def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     size = raw = 0
-    for data, metadata, *_ in args[1]:
-        if data is not None:
-            size += data.size
-            raw += data.size if metadata == b"RAW" else 0
-    seen = [value for value in result[:_SEEN_VALUES] if type(value) not in _PLAIN]
-    return size, raw, [buffer for value in seen for buffer in buffers_of(value)]
+    for each in args[1]:
+        if each[0] is not None:
+            size += each[0].size
+            raw += each[0].size if each[1] == b"RAW" else 0
+    seen = [value for value in result[:_SEEN_VALUES] if type(value) not in ATOMS]
+    buffers = [buffer for value in seen for buffer in buffers_of(value)]
+    # A number where that says it, which the collector does not count.
+    return (size, raw, buffers) if buffers or raw not in {0, size} else size << 8 | (raw > 0)
 
 
 def _note_split(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -172,8 +171,6 @@ def driver_places(*, detail: bool) -> list[Place]:
             "ray.deserialize",
             after=_note_values,
             joins=True,
-            parted=parted_values,
-            whole=lambda is_raw, size: (size, size if is_raw else 0, []),
         ),
         *[Place(path, "ray.submit", "ray.submit", after=_note_submitted) for path in _SUBMIT],
         *[Place(path, "ray.export", "ray.export", after=_note_function) for path in _EXPORT],

@@ -48,13 +48,6 @@ def whole_serialized(kind: Any, size: int) -> object:  # noqa: ANN401
     return size, kind[0], None, *kind[1:]
 
 
-def parted_values(noted: Any) -> tuple[object, int] | None:  # noqa: ANN401
-    """Part what was noted of values that came out of the store; with buffers they stay apart."""
-    if not noted or noted[2] or noted[1] not in {0, noted[0]}:
-        return None
-    return noted[1] > 0, noted[0]
-
-
 def _is_marker(noted: tuple[int, str, object, str, str]) -> bool:
     return noted[1] == "RawSerializedObject" and noted[0] < _MARKER_BYTES
 
@@ -69,7 +62,9 @@ def _complete(draft: Draft) -> None:
         draft.details |= {"elements": extra[0], "element_type": extra[1]}
     elif draft.stage == "ray.map" and extra != SPLIT:
         draft.stage = "ray.fetch"
-    elif _is_deserialization(draft) and extra:
+    elif _is_deserialization(draft) and extra is not None:
+        if isinstance(extra, int):  # without buffers; raw or not
+            extra = (extra >> 8, (extra >> 8) * (extra & 1), [])
         draft.size_bytes, draft.details["copied_bytes"], draft.extra = extra
     elif draft.role == "ray.export" and extra:
         function, name = extra
