@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import time
+from _pickle import dumps as _dumps  # no hook stands there
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -49,8 +50,9 @@ LIMIT = 1_000_000
 #: Of both clocks; the closest counts. Together they take some us.
 _READINGS = 5
 _ACTIVE: list[Recorder] = []
-#: Records that wait to be moved to columns.
-_FRESH = 16_384
+#: Records that wait to be moved to columns: they fit into a processor's cache. What one costs is
+#: measured after so many.
+_FRESH, _BETWEEN = 1_024, 16_384
 _CALLS, _ROUNDS = 32, 5
 _SCRAP = "jupyter_serprof:weighed"
 
@@ -140,25 +142,26 @@ class Recorder:
             page.fresh += record
         else:
             self.dropped_count += 1
-        if len(page) > 1:
+        if len(page) > 1 + _BETWEEN * (len(self.costs) // _ROUNDS):
             self.weigh(record[0])
         self.moved_ns += time.perf_counter_ns() - start_ns
 
     def weigh(self, place: Place) -> None:
         """Measure what it costs to write a call down, here and now, in the kind of a place.
 
-        In turns: nothing, a bare call, the same call watched. ``before`` is called with its one
-        argument; what ``before`` and ``after`` take is measured by the hook itself.
+        In turns: nothing, a bare call, the same call watched; a call as heavy as those that come by
+        the hundred thousand, which finds the processor's caches as they do. ``before`` is called
+        with its one argument; what ``before`` and ``after`` take is measured by the hook itself.
         """
         if self.now is not time.perf_counter_ns:  # a clock that knows nothing of this machine
             return
         scrap = Recorder(())
-        hook = Hook(abs, replace(place, path=_SCRAP, after=None, faults="", least_ns=0))
+        hook = Hook(_dumps, replace(place, path=_SCRAP, after=None, faults="", least_ns=0))
         hook.sinks = (scrap,)
         for _ in range(_ROUNDS):
             scrap.page.clear()
             OWN_NS.pop(_SCRAP, None)
-            empty, bare, armed = _each_ns(None), _each_ns(abs), _each_ns(hook)
+            empty, bare, armed = _each_ns(None), _each_ns(_dumps), _each_ns(hook)
             seen = sum(end - start for _, _, start, end, *_ in scrap.page) / _CALLS
             inner, own = seen - (bare - empty), OWN_NS.pop(_SCRAP, 0) / _CALLS
             self.costs.append((armed - bare - inner - own, inner))

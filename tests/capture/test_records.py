@@ -5,6 +5,7 @@ import pickle
 
 from jupyter_serprof import record
 from jupyter_serprof.capture.hook import Place
+from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.capture.records import Records
 
 
@@ -24,6 +25,19 @@ def test_many_short_calls_make_no_garbage_and_their_cost_is_told_apart() -> None
     owned_ns = sum(row.self_ns for row in rows.values())
     assert owned_ns + trace.waterfall.unaccounted_ns == trace.wall_ns
     assert rows["recording"].self_ns > rows["pickle.dumps"].self_ns
+
+
+def test_few_records_wait_to_be_moved_and_their_cost_is_measured_now_and_then() -> None:
+    """What waits fits into a cache: else the recorder writes to cold memory, which none tells."""
+    recorder = Recorder(())
+    waiting = []
+
+    for _ in range(20_000):
+        recorder.add((Place("library:function", "user"), 1, 10, 20, None, None, None))
+        waiting.append(len(recorder.page.fresh) // Records.WIDTH)
+
+    assert max(waiting) == 1_024
+    assert len(recorder.costs) // 5 == 2
 
 
 def test_a_record_that_comes_while_records_are_moved_waits_for_nobody() -> None:
