@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar, cast
@@ -289,6 +290,7 @@ def _is_within(task: Any, run: Page) -> bool:  # noqa: ANN401
     return submitted is not None and low <= submitted <= high
 
 
+@cache  # asked six times for each task
 def _names() -> Any:  # noqa: ANN401  (protobuf makes its names at run time)
     return importlib.import_module("ray.core.generated.common_pb2")
 
