@@ -141,8 +141,10 @@ _FULL = (RecursionError, MemoryError)
 #: one of so many short ones for the others.
 OWN_NS: Counter[str] = Counter()
 _LONG_NS, _WEIGHED = 20_000, 16
-#: Noting faults takes a microsecond, twice, and five times that between calls of Ray: nobody waits
-#: for the faults of so many short calls. A long one that was not noted makes room for the next.
+#: Noting faults takes a microsecond, twice, and five times that between calls of Ray; those of a
+#: process add up all its threads. Nobody waits for the faults of so many calls that are shorter
+#: than this; a longer one that was not noted makes room for the next.
+_WORTH_NS = {"thread": _LONG_NS, "process": 500_000}
 _COUNTED = 200
 
 
@@ -227,11 +229,13 @@ class Hook:
             if start is None or end - start < place.least_ns:
                 return result
             is_long = end - start > _LONG_NS
-            if faults is not None:
-                faults = getrusage(whose).ru_minflt - faults
-                self.left += 1 if is_long else -1
-            elif is_long:
-                self.left = 1
+            if place.faults:
+                is_worth = end - start > _WORTH_NS[place.faults]
+                if faults is not None:
+                    faults = getrusage(whose).ru_minflt - faults
+                    self.left += 1 if is_worth else -1
+                elif is_worth:
+                    self.left = 1
             if place.after is not None:
                 try:
                     extra = place.after(token, args, kwargs, result)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
 from types import MethodType, ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import cloudpickle
 import pytest
@@ -279,12 +279,16 @@ def test_page_faults_are_noted_around_the_call(library: ModuleType) -> None:
     assert faults[2] is None
 
 
+@pytest.mark.parametrize(("whose", "short_ns"), [("thread", 10), ("process", 400_000)])
 def test_faults_of_many_short_calls_are_not_all_noted_but_those_of_long_ones_are(
-    library: ModuleType, monkeypatch: pytest.MonkeyPatch
+    library: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    whose: Literal["thread", "process"],
+    short_ns: int,
 ) -> None:
     """Nobody waits for the faults of a loop; a long call behind it makes room for the next."""
-    took_ns = {"short": 10, "long": 50_000}
-    with listening(place("function", faults="thread")) as recorder:
+    took_ns = {"short": short_ns, "long": 600_000}
+    with listening(place("function", faults=whose)) as recorder:
         for kind in ["short"] * 1_000 + ["long"] * 3:
             now = itertools.count(0, took_ns[kind])
             monkeypatch.setattr(recorder, "now", now.__next__)

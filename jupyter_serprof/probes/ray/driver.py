@@ -80,6 +80,8 @@ _SEEN_VALUES = 8
 
 def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     value = args[1] if len(args) > 1 else None
+    if type(value) in ATOMS:  # without identity and form
+        return result.total_bytes, type(result).__name__, None, type(value).__name__, ""
     try:
         identity: object = weakref.ref(value)
     except TypeError:
