@@ -356,19 +356,6 @@ def cycle(module: types.ModuleType, draws: random.Random, steps: int) -> None:
     remove_all(armed)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_thousand_random_cycles_leave_the_identical_attributes(
-    library: types.ModuleType, seed: int
-) -> None:
-    """Arm, remove and raise 1,000 times in random order: nothing is left behind."""
-    before = attributes(library)
-
-    cycle(library, random.Random(seed), 1_000)  # noqa: S311  (not about secrets)
-
-    assert same(before, attributes(library)) == []
-    assert not patching._PATCHES
-
-
 def test_random_cycles_in_eight_threads_leave_the_identical_attributes(
     library: types.ModuleType,
 ) -> None:

@@ -400,56 +400,43 @@ def interrupted(call: Callable[[], None], line_count: int) -> bool:
     return press.was_pressed
 
 
-def test_an_interrupt_at_any_line_of_start_is_undone_by_start_itself(
-    library: types.ModuleType,
-) -> None:
-    """A cell that is stopped while its recording begins leaves no hook and nobody active."""
-    before = dict(vars(library))
-
-    for line_count in range(1, 400):
-        made = Recorder([LibraryProbe()], clock=TickClock(10))
-        if not interrupted(made.start, line_count):
-            made.stop()
-            break
-        assert vars(library) == before, f"line {line_count}"
-        assert active_recorders() == (), f"line {line_count}"
-
-    assert 20 < line_count < 399
-
-
-def test_an_interrupt_at_any_line_of_stop_is_undone_by_stopping_again(
-    library: types.ModuleType,
-) -> None:
-    """Ctrl-C once more while everything is removed: the next ``stop`` finishes the work."""
-    before = dict(vars(library))
-
-    for line_count in range(1, 400):
-        made = started()
-        was_pressed = interrupted(made.stop, line_count)
+def in_start(line_count: int) -> bool:
+    """Press Ctrl-C while a recording begins, which undoes itself."""
+    made = Recorder([LibraryProbe()], clock=TickClock(10))
+    was_pressed = interrupted(made.start, line_count)
+    if not was_pressed:
         made.stop()
-        assert vars(library) == before, f"line {line_count}"
-        assert active_recorders() == (), f"line {line_count}"
-        if not was_pressed:
-            break
-
-    assert 20 < line_count < 399
+    return was_pressed
 
 
-def test_an_interrupt_at_any_line_of_leaving_a_block_removes_everything(
-    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+def in_stop(line_count: int) -> bool:
+    """Press it while everything is removed: the next ``stop`` finishes the work."""
+    made = started()
+    was_pressed = interrupted(made.stop, line_count)
+    made.stop()
+    return was_pressed
+
+
+def in_exit(line_count: int) -> bool:
+    """Press it behind a with block, where nobody calls ``stop`` again."""
+    made = recording.Recording("x", detail=False, also=[LibraryProbe()])
+    made.start()
+    return interrupted(lambda: made.__exit__(None, None, None), line_count)
+
+
+@pytest.mark.parametrize("press", [in_start, in_stop, in_exit])
+def test_an_interrupt_at_any_line_leaves_no_hook_and_nobody_active(
+    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch, press: Callable[[int], bool]
 ) -> None:
-    """Nobody calls ``stop`` again behind a with block: a sweep that is stopped leaves no hook."""
+    """A cell that is stopped while its recording begins or ends, and a sweep that is stopped."""
     monkeypatch.setattr(recording, "available_probes", lambda **_: [])
-    before = dict(vars(library))
+    before, line_count, was_pressed = dict(vars(library)), 0, True
 
-    for line_count in range(1, 400):
-        made = recording.Recording("x", detail=False, also=[LibraryProbe()])
-        made.start()
-        was_pressed = interrupted(lambda: made.__exit__(None, None, None), line_count)  # noqa: B023
+    while was_pressed and line_count < 400:
+        line_count += 1
+        was_pressed = press(line_count)
         assert vars(library) == before, f"line {line_count}"
         assert active_recorders() == (), f"line {line_count}"
-        if not was_pressed:
-            break
 
     assert 20 < line_count < 399
 

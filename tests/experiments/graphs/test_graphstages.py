@@ -424,6 +424,14 @@ def test_a_scheduler_that_goes_away_is_the_users_error_and_a_partial_trace() -> 
 # Bad input
 
 
+class Yes:
+    """Answers to every name, as mocks do."""
+
+    def __getattr__(self, name: str) -> Any:
+        message = "not even that"
+        raise RuntimeError(message)
+
+
 @pytest.mark.parametrize(
     ("value", "described"),
     [
@@ -434,6 +442,7 @@ def test_a_scheduler_that_goes_away_is_the_users_error_and_a_partial_trace() -> 
         (np.ones(3), "a ndarray"),
         ([small_array(), 1], "a list of 2"),
         (da.Array, "a type"),
+        pytest.param(Yes(), "a Yes", id="its own error does not come out"),
     ],
 )
 def test_a_value_that_is_nothing_of_dask_is_described(value: object, described: str) -> None:
@@ -444,22 +453,6 @@ def test_a_value_that_is_nothing_of_dask_is_described(value: object, described: 
     message = str(caught.value)
     assert message.startswith(f"x gave {described}, and nothing of Dask ran. Expected was a Dask")
     assert "%serprof x" in message
-
-
-class Yes:
-    """Answers to every name, as mocks do."""
-
-    def __getattr__(self, name: str) -> Any:
-        message = "not even that"
-        raise RuntimeError(message)
-
-
-def test_an_object_that_cannot_be_asked_is_no_collection() -> None:
-    """Its own error does not come out."""
-    with pytest.raises(UsageError) as caught:
-        run(stages(Yes()))
-
-    assert "x gave a Yes" in str(caught.value)
 
 
 def test_a_timeout_needs_a_cluster() -> None:

@@ -49,15 +49,27 @@ def dask_runs(wall_ns: int) -> Sweep:
 # Many runs
 
 
-def test_every_run_computes_and_is_released(user: InteractiveShell, client: Client) -> None:
+@pytest.mark.parametrize(
+    ("line", "count", "tasks"),
+    [
+        ("--repeat 3 x.sum()", 3, 5),
+        # The same function and arguments have the same key: it is given back before the next run.
+        ("--repeat 5 client.submit(len, [1, 2])", 5, 1),
+        ("--repeat 2 y = x.sum().compute()", 2, 6),  # what it assigns is the user's
+    ],
+)
+def test_every_run_computes_and_is_released(
+    user: InteractiveShell, client: Client, line: str, count: int, tasks: int
+) -> None:
     """One cold point and the warm ones, each with the tasks at work; nothing stays."""
-    ran = Ran(user, "%graphstages --repeat 3 x.sum()")
+    ran = Ran(user, f"%graphstages {line}")
 
     assert ran.result.success, ran.err
-    assert [point.cold for point in ran.sweep.points] == [True, False, False, False]
+    assert [point.cold for point in ran.sweep.points] == [True, *[False] * count]
     assert all("dask.execute" in point.stages for point in ran.sweep.points)
     assert all(point.moved_bytes for point in ran.sweep.points)  # of the graph
-    assert {task_count(entry.trace) for entry in ran.sweep.traces} == {5}
+    assert {task_count(entry.trace) for entry in ran.sweep.traces} == {tasks}
+    assert float(user.user_ns.get("y", 32)) == 32.0
     assert forgotten(client)
 
 
@@ -72,24 +84,6 @@ def test_results_that_the_user_holds_are_computed_again_and_stay(
     assert all("dask.execute" in point.stages for point in ran.sweep.points)
     assert float(user.user_ns["kept"].compute()) == 32.0
     del user.user_ns["kept"]
-    assert forgotten(client)
-
-
-def test_a_future_is_computed_in_every_run(user: InteractiveShell, client: Client) -> None:
-    """The same function and arguments have the same key: it is given back before the next run."""
-    ran = Ran(user, "%graphstages --repeat 5 client.submit(len, [1, 2])")
-
-    assert ran.result.success, ran.err
-    assert all("dask.execute" in point.stages for point in ran.sweep.points)
-    assert forgotten(client)
-
-
-def test_a_statement_that_computes_is_run_again(user: InteractiveShell, client: Client) -> None:
-    """What it assigns is the user's."""
-    ran = Ran(user, "%graphstages --repeat 2 y = x.sum().compute()")
-
-    assert len(ran.sweep.points) == 3
-    assert float(user.user_ns["y"]) == 32.0
     assert forgotten(client)
 
 
@@ -108,29 +102,21 @@ def test_a_statement_that_keeps_results_is_not_run_again(
     assert forgotten(client)
 
 
-def test_a_run_that_finds_results_is_no_measurement(user: InteractiveShell, client: Client) -> None:
-    """Code that keeps what it persists is told so; the run that computed is shown."""
-    Ran(user, "kept = []\ndef keep(y): kept.append(y.persist()); return kept[-1]")
-
-    ran = Ran(user, "%graphstages --repeat 3 keep(x)")
-
-    assert "run 2 of keep(x) found its results on the cluster" in ran.err
-    assert len(ran.sweep.points) == 1
-    user.user_ns["kept"].clear()
-    assert forgotten(client)
-
-
-def test_a_run_that_finds_results_is_told_before_the_scheduler_has_its_graph(
-    user: InteractiveShell, client: Client, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_early", [False, True])
+def test_a_run_that_finds_results_is_no_measurement(
+    user: InteractiveShell, client: Client, monkeypatch: pytest.MonkeyPatch, *, is_early: bool
 ) -> None:
-    """The client knows the results, so that such a run can be over before its graph is there."""
+    """Code that keeps what it persists is told so; the run that computed is shown.
+
+    The client knows the results, so that such a run can be over before the scheduler has its graph.
+    """
     loop, send = cast("Any", client.loop), vars(type(client))["_send_to_scheduler_safe"]
     graphs: list[object] = []
     held: list[object] = []
 
     def hold(message: dict[str, object]) -> None:
         graphs.extend([message] if message["op"] == "update-graph" else [])
-        if len(graphs) < 2:
+        if not is_early or len(graphs) < 2:
             send(client, message)
         else:
             held.append(message)
@@ -139,10 +125,11 @@ def test_a_run_that_finds_results_is_told_before_the_scheduler_has_its_graph(
 
     with monkeypatch.context() as patched:
         patched.setattr(client, "_send_to_scheduler_safe", hold)
-        ran = Ran(user, "%graphstages --repeat 2 keep(x)")
+        ran = Ran(user, "%graphstages --repeat 3 keep(x)")
 
     assert "run 2 of keep(x) found its results on the cluster" in ran.err
     assert len(ran.sweep.points) == 1
+    assert bool(held) is is_early
     for message in held:
         loop.add_callback(send, client, message)
     user.user_ns["kept"].clear()
