@@ -553,11 +553,17 @@ def test_a_private_file_has_no_name_and_the_cell_has(
     assert "--private is about a file: %serprof --private --save" in refused.err
 
 
-@pytest.mark.parametrize("cell", ["%serprof {} pickle.dumps(1)", "%%serprof {}\npickle.dumps(1)"])
+@pytest.mark.parametrize("cell", ["%serprof {} f()", "%%serprof {}\nf()"])
+@pytest.mark.parametrize("raised", [False, True])
 def test_a_file_that_cannot_be_written_costs_no_result(
-    shell: InteractiveShell, tmp_path: Path, cell: str
+    shell: InteractiveShell, tmp_path: Path, cell: str, *, raised: bool
 ) -> None:
-    """The picture and the variable are there, one line says what is wrong, Run All stops."""
+    """The picture and the variable are there, one line says what is wrong, Run All stops.
+
+    Of two errors both are said; what propagates is the code's own.
+    """
+    Ran(shell, f"def f():\n    pickle.dumps(1)\n    return 1 / {1 - raised}")
+
     ran = Ran(shell, cell.format(f"-o kept --save {tmp_path}/no/x.png"))
 
     assert len(ran.documents) == 1
@@ -566,6 +572,7 @@ def test_a_file_that_cannot_be_written_costs_no_result(
     assert ran.err.count("\n") == 1
     assert "Error in callback" not in ran.out + ran.err
     assert not ran.result.success
+    assert isinstance(ran.result.error_in_exec, ZeroDivisionError) is raised
 
 
 @pytest.mark.parametrize("cell", ["%serprof {} f()", "%%serprof {}\nf()", "%graphstages {} f()"])
@@ -580,20 +587,6 @@ def test_a_name_that_cannot_be_saved_is_refused_before_anything_runs(
     assert "cannot tell how to save 'x.pdf'" in refused.err
     assert not refused.result.success
     assert shell.user_ns["ran"] == []
-
-
-@pytest.mark.parametrize("cell", ["%serprof {} f()", "%%serprof {}\nf()"])
-def test_the_error_of_the_code_wins_over_an_error_of_saving(
-    shell: InteractiveShell, tmp_path: Path, cell: str
-) -> None:
-    """Both are said; what propagates is the code's own."""
-    Ran(shell, "def f():\n    pickle.dumps(1)\n    return 1/0")
-
-    ran = Ran(shell, cell.format(f"--save {tmp_path}/no/x.png"))
-
-    assert isinstance(ran.result.error_in_exec, ZeroDivisionError)
-    assert "cannot write x.png" in ran.err
-    assert len(ran.documents) == 1
 
 
 def test_a_transport_by_name_that_is_missing_is_loud(

@@ -180,24 +180,19 @@ def test_tokens_that_json_or_readers_disagree_about_are_complained_of(
     assert words in message
 
 
-def test_a_missing_file_is_complained_of(file: Path) -> None:
-    """A wrong name gets the name and the advice to check it."""
-    missing = file
+@pytest.mark.parametrize(
+    ("make", "said"), [(Path.exists, "No such file"), (Path.mkdir, "Is a directory")]
+)
+def test_what_is_no_file_is_complained_of(
+    make: Callable[[Path], object], said: str, file: Path
+) -> None:
+    """A wrong name, or a folder in its place, gets the name and the advice to check it."""
+    make(file)
 
-    message = complaint(missing)
+    message = complaint(file)
 
-    assert "No such file" in message
+    assert said in message
     assert "Check the path" in message
-
-
-def test_a_folder_is_complained_of(tmp_path: Path) -> None:
-    """A folder in the place of a file gets its name and the advice to check it."""
-    folder = tmp_path / "x.serprof.json"
-    folder.mkdir()
-
-    message = complaint(folder)
-
-    assert "Is a directory" in message
 
 
 def test_an_impossible_path_is_complained_of() -> None:

@@ -81,23 +81,21 @@ def test_the_document_keeps_what_was_timed_beside_the_runs(monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("bursts")
-@pytest.mark.parametrize("runs", [FEWEST, 15, 1000])
-def test_short_runs_have_none_between_them(runs: int) -> None:
-    """What it leaves in the caches would be a part of their times."""
-    found = due(runs, each_ns=10_000)
-
-    assert found == [0, runs]
-
-
-@pytest.mark.usefixtures("bursts")
 @pytest.mark.parametrize(
-    ("share", "expected"), [(1, list(range(16))), (2, [0, *range(2, 16, 2), 15]), (20, [0, 15])]
+    ("runs", "each_ns", "expected"),
+    [
+        # What it leaves in the caches would be a part of the times of short runs.
+        *((runs, 10_000, [0, runs]) for runs in (FEWEST, 15, 1000)),
+        (15, REST * EACH * MS, list(range(16))),
+        (15, REST * EACH * MS // 2, [0, *range(2, 16, 2), 15]),
+        (15, REST * EACH * MS // 20, [0, 15]),
+    ],
 )
-def test_long_runs_have_it_where_it_is_a_twentieth_of_them(share: int, expected: list[int]) -> None:
-    """Runs that take as long as twenty of its times have it before each one."""
-    found = due(15, each_ns=REST * EACH * MS // share)
-
-    assert found == expected
+def test_long_runs_have_it_where_it_is_a_twentieth_of_them(
+    runs: int, each_ns: int, expected: list[int]
+) -> None:
+    """Runs that take as long as twenty of its times have it before each one, short ones never."""
+    assert due(runs, each_ns) == expected
 
 
 @pytest.mark.usefixtures("bursts")
