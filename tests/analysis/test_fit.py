@@ -130,22 +130,17 @@ def test_few_sizes_are_one_line(count: int) -> None:
 # What a document holds
 
 
-def test_page_faults_name_the_cause_of_a_break() -> None:
-    """From the size on at which each page is a fresh one."""
-    points = simulated(fresh_pages(seeded(9)), seeded(9))
+@pytest.mark.parametrize("late", [0, 1])
+def test_page_faults_name_the_cause_of_a_break(late: int) -> None:
+    """From the size on at which each page is a fresh one.
 
-    lines = fits_of(points)
-
-    assert [line.cause for line in lines] == ["", "new memory pages"]
-
-
-def test_page_faults_a_step_beside_the_break_name_it_too() -> None:
-    """A break is known to one step of the grid, and so is where the pages change."""
+    A break is known to one step of the grid, and so is where the pages change.
+    """
     truth = fresh_pages(seeded(13))
-    edge = SIZES[(truth.break_at or 0) + 1]
-    late = replace(truth, faults=lambda n: round(n / 4096) if n >= edge else 0)
+    edge = SIZES[(truth.break_at or 0) + late]
+    found = replace(truth, faults=lambda n: round(n / 4096) if n >= edge else 0)
 
-    lines = fits_of(simulated(late, seeded(13)))
+    lines = fits_of(simulated(found, seeded(13)))
 
     assert [line.cause for line in lines] == ["", "new memory pages"]
 

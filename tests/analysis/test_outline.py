@@ -137,16 +137,6 @@ def test_bytes_that_pass_through_several_parts_count_once() -> None:
     assert (heading.title, heading.size_text) == ("Graph communication", "91.4 kB")
 
 
-def test_each_computation_is_a_block_with_its_subtotal() -> None:
-    """What the stages of a computation own adds up to what it took, in the order of time."""
-    lines = table_of(TWO).lines
-
-    blocks = [line for line in lines if line.kind == "group"]
-    assert [block.title for block in blocks] == ["1: compute sum", "2: compute sum"]
-    assert sum(number(block.self_text) for block in blocks) == pytest.approx(1.511, abs=0.001)
-    assert all(line.depth > 0 for line in lines if line.kind in {"stage", "heading"})
-
-
 def test_the_largest_of_many_computations_shows_its_stages() -> None:
     """The others are one line each, and the smallest of them are put together."""
     lines = table_of(MANY).lines

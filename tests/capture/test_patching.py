@@ -229,34 +229,23 @@ def test_another_tools_wrapper_comes_and_goes_in_any_order(
     assert page.page
 
 
-def test_our_hook_under_a_wrapper_that_stays_falls_silent(library: types.ModuleType) -> None:
-    """The other tool's wrapper survives our leaving, and we hear nothing through it any more."""
-    page = recorder()
-    subscription = arm("function", page)
-    wrap(library, "function")
-    wrapper = library.function
-
-    subscription.remove()
-
-    assert library.function is wrapper
-    assert library.function(7) == 7
-    assert not page.page
-
-
 def test_a_wrapper_that_stays_is_watched_once_by_the_next_recording(
     library: types.ModuleType,
 ) -> None:
-    """An idle hook buried below does not make calls count twice."""
-    arm_and_bury = arm("function", recorder())
+    """It survives our leaving, and the idle hook buried below does not make calls count twice."""
+    silent, page = recorder(), recorder()
+    buried = arm("function", silent)
     wrap(library, "function")
-    arm_and_bury.remove()
+    wrapper = library.function
+    buried.remove()
 
-    page = recorder()
+    was_left, result = library.function is wrapper, library.function(7)
     subscription = arm("function", page)
     library.function(1)
     subscription.remove()
 
-    assert len(page.page) == 1
+    assert (was_left, result) == (True, 7)
+    assert (len(silent.page), len(page.page)) == (0, 1)
 
 
 def test_an_attribute_replaced_by_the_user_is_left_alone(library: types.ModuleType) -> None:

@@ -95,15 +95,6 @@ def test_a_plain_number_beyond_int64_is_refused_when_read() -> None:
     assert "Take an undamaged copy" in str(caught.value)
 
 
-def test_whole_floats_of_a_plain_column_are_integers() -> None:
-    """JSON has one kind of number: 1.0 is 1 to the schema, so it is 1 to the reader."""
-    column = [1.0, None]
-
-    read = unpack(column)
-
-    assert [(value, type(value)) for value in read] == [(1, int), (None, type(None))]
-
-
 def damage_data(change: Callable[[str], str]) -> dict[str, object]:
     """Return a good packed column of three values whose text was changed."""
     column = packed(bytes(24), 3)

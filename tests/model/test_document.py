@@ -121,18 +121,6 @@ def test_a_trace_above_the_packing_limit_comes_back(trace: Trace) -> None:
     assert travelled(read) == document
 
 
-def test_what_is_used_but_not_described_is_described_from_the_known_stages() -> None:
-    """A probe names a stage by its key alone; the reader gets title, order and family."""
-    spans = (Span("ray.store", "put", "client/main", 0, 5), Span("new.step", "n", "worker/1", 0, 5))
-
-    read = from_document(travelled(small(spans=spans)))
-
-    assert isinstance(read, Trace)
-    assert read.stages == (stage("ray.store"), stage("new.step"))
-    assert read.stages[0].title == "Store"
-    assert read.lanes == (Lane("client/main"), Lane("worker/1"))
-
-
 def test_a_lane_or_stage_given_twice_does_not_move_the_others() -> None:
     """Tables are keyed; the first of two equal keys counts, and every index still fits."""
     twice = small(

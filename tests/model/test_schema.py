@@ -79,16 +79,6 @@ def test_mutated_documents_get_the_verdict_of_the_library(
     assert verdict == LIBRARY[name].is_valid(document)
 
 
-@given(st.sampled_from(NAMES), json_values)
-def test_any_json_gets_the_verdict_of_the_library(name: str, value: object) -> None:
-    """Also what is no document at all."""
-    schema_name = name
-
-    verdict = accepts(value, schema_name)
-
-    assert verdict == LIBRARY[schema_name].is_valid(value)
-
-
 @given(traces() | sweeps())
 @settings(max_examples=30)
 def test_what_is_written_is_valid_for_both(doc: Trace | Sweep) -> None:

@@ -32,7 +32,6 @@ from jupyter_serprof.model import (
     Sweep,
     SweepTrace,
     Trace,
-    UsageError,
     Variant,
     Waterfall,
     stage,
@@ -296,12 +295,6 @@ SAMPLES: dict[str, tuple[Trace | Sweep, dict[str, Any]]] = {
 def test_documents_are_told_in_characters() -> None:
     """The whole text of each sample is that of a file that people read."""
     check("text", {name: text(doc, **options) for name, (doc, options) in SAMPLES.items()})
-
-
-def test_an_unknown_view_is_refused_with_the_names_that_exist() -> None:
-    """A typing error is told, with what could be typed instead."""
-    with pytest.raises(UsageError, match="waterfall"):
-        text(make_empty(), view="watefall")
 
 
 @settings(max_examples=60)

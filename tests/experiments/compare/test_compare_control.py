@@ -147,28 +147,15 @@ def test_new_pages_of_one_side_are_not_told_of_the_code(
         assert wall(found)[1].startswith("0 new pages a run before, 2,000 after: another process")
 
 
-@pytest.mark.parametrize("runs", [4, 8, 9])
-def test_few_runs_have_a_verdict_all_the_same(runs: int) -> None:
-    """Eight runs are the fewest that a comparison makes by itself."""
-    before, after = (
-        replace(made, control={kind: known[:runs] for kind, known in made.control.items()})
-        for made in (document("a"), document("b", 1.5))
-    )
+@pytest.mark.parametrize("lengths", [(4, 4), (8, 8), (9, 9), (9, 15), (12, 15), (20, 15)], ids=str)
+def test_controls_of_few_and_of_other_lengths_are_compared(lengths: tuple[int, int]) -> None:
+    """Eight runs are the fewest that a comparison makes by itself, and 1000 have twenty."""
+    sides = [
+        replace(made, control={kind: (made.control[kind] * 2)[:runs] for kind in KINDS})
+        for made, runs in zip((document("a"), document("b", 1.5)), lengths, strict=True)
+    ]
 
-    found = compare(before, after)
-
-    assert wall(found) == ("slower", "")
-
-
-@pytest.mark.parametrize("runs", [9, 12, 20])
-def test_controls_of_other_lengths_are_compared(runs: int) -> None:
-    """A document of 1000 runs has twenty, one of fifteen runs has fifteen: the machine is one."""
-    before = document("a")
-    control = {kind: (before.control[kind] * 2)[:runs] for kind in KINDS}
-
-    found = compare(replace(before, control=control), document("b", 1.5))
-
-    assert wall(found) == ("slower", "")
+    assert wall(compare(*sides)) == ("slower", "")
 
 
 @pytest.mark.parametrize("without", ["before", "after", "short"])
