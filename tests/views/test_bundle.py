@@ -178,16 +178,6 @@ def test_of_very_many_computations_the_largest_are_embedded_and_the_others_as_on
     assert any("smaller computations are one in this output" in n for n in shown.quality.notes)
 
 
-def test_computations_that_have_room_stay_as_they_are() -> None:
-    """Nothing is put together that does not have to be."""
-    trace = several(2)
-
-    shown = embedded(trace)
-
-    assert isinstance(shown, Trace)
-    assert shown.groups == trace.groups
-
-
 def test_of_many_tables_of_one_kind_those_that_hold_most_are_embedded() -> None:
     """One graph for each of a hundred computations would fill the output."""
     graphs = [graph_table((f"f{at}", "", at, 1)) for at in range(100)]
