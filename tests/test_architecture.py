@@ -404,9 +404,7 @@ def test_no_file_is_longer_than_400_lines() -> None:
     """A file is about one noun or one verb; longer ones are split."""
     files = package_files()
 
-    found = too_long(files)
-
-    assert found == []
+    assert too_long(files) == []
 
 
 def test_the_house_keeps_its_size() -> None:
@@ -473,9 +471,7 @@ def test_no_file_is_an_orphan() -> None:
     """Whatever is shipped is used: reached from the public names or from an entry point."""
     files = package_files()
 
-    found = orphans(files, {*STARTS, *entry_points()})
-
-    assert found == set()
+    assert orphans(files, {*STARTS, *entry_points()}) == set()
 
 
 def test_no_data_file_is_an_orphan() -> None:
@@ -614,9 +610,7 @@ def test_a_good_import_is_left_alone(module: str, source: str) -> None:
     """Late, in the file that is about it, or for type checkers only: as the rules want it."""
     files = {"model.__init__": "", "model.trace": "", "magics.__init__": "", "__init__": ""}
 
-    seen = breaches({**files, module: source})
-
-    assert seen == []
+    assert breaches({**files, module: source}) == []
 
 
 def test_an_orphan_is_found() -> None:

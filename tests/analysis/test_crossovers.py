@@ -72,9 +72,7 @@ def test_lines_that_meet_beyond_the_last_size_do_not_cross() -> None:
     """Nothing is drawn out of what was measured."""
     points = two_lines(2, 20 * SIZES[-1])
 
-    found = crossovers_of(points, WAYS)
-
-    assert found == ()
+    assert crossovers_of(points, WAYS) == ()
 
 
 def test_single_runs_cannot_tell() -> None:

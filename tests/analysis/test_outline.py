@@ -165,9 +165,7 @@ def test_a_circle_of_parents_is_no_trap() -> None:
     rows = (make_row("a", 0, MS), make_row("b", MS, MS))
     stages = (Stage("a", "A", 1, parent="b"), Stage("b", "B", 2, parent="a"))
 
-    lines = table_of(make_trace(rows, 2 * MS, stages=stages)).lines
-
-    assert len(lines) >= 2
+    assert len(table_of(make_trace(rows, 2 * MS, stages=stages)).lines) >= 2
 
 
 def test_rows_of_no_computation_stand_beside_the_blocks() -> None:

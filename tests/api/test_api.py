@@ -73,9 +73,7 @@ def test_a_saved_document_loads(trace: Trace, tmp_path: Path) -> None:
     """Nothing is lost on the way to disk."""
     sp.save(trace, str(tmp_path / "X.SERPROF.JSON"))
 
-    loaded = sp.load(tmp_path / "X.SERPROF.JSON")
-
-    assert loaded == trace
+    assert sp.load(tmp_path / "X.SERPROF.JSON") == trace
 
 
 @pytest.mark.parametrize("name", ["x.pdf", "x.json.gz", "x.svg.gz", "png"])

@@ -396,9 +396,7 @@ def test_without_time_what_is_known_is_told() -> None:
     """A graph that takes too long has the objects that were found until then."""
     graph = {"x": (first, BIG)}
 
-    found = graph_objects(graph, time.monotonic() - 1)
-
-    assert found == []
+    assert graph_objects(graph, time.monotonic() - 1) == []
 
 
 @pytest.mark.parametrize(
@@ -454,9 +452,7 @@ def test_no_reducer_runs_for_a_culprit() -> None:
 
 def test_a_good_graph_has_no_culprit() -> None:
     """None, not a guess."""
-    found = find_unpicklable(ones())
-
-    assert found is None
+    assert find_unpicklable(ones()) is None
 
 
 def test_what_is_no_graph_is_refused() -> None:

@@ -657,9 +657,7 @@ def test_options_are_completed_where_they_may_stand(
     shell: InteractiveShell, line: str, offered: set[str]
 ) -> None:
     """Tab offers what fits, before the code and nowhere else."""
-    found = completed(shell, line)
-
-    assert found == offered
+    assert completed(shell, line) == offered
 
 
 @pytest.mark.filterwarnings("ignore:`Completer.complete` is pending deprecation")

@@ -100,9 +100,7 @@ def test_code_stays_as_typed(code: str) -> None:
 
 def test_two_dashes_end_the_options() -> None:
     """Code that begins with a minus and a name can be typed behind --."""
-    options = parse("-q -- -x")
-
-    assert options == Options(quiet=True, code="-x")
+    assert parse("-q -- -x") == Options(quiet=True, code="-x")
 
 
 def refused(magic: str, line: str) -> str:

@@ -482,9 +482,7 @@ def test_a_missing_required_key_is_named(key: str) -> None:
     """A document without one of its parts is refused with the name of the part."""
     cut = without(TRACE, (key,))
 
-    message = complaint(cut)
-
-    assert key in message
+    assert key in complaint(cut)
 
 
 def survives(document: object) -> bool:
@@ -544,9 +542,7 @@ def test_several_wrong_values_load_or_are_complained_of(document: object) -> Non
     """Also where two damages meet."""
     damaged = document
 
-    verdict = survives(damaged)
-
-    assert verdict in (True, False)
+    assert survives(damaged) in (True, False)
 
 
 def test_whole_floats_load_as_integers() -> None:

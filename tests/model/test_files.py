@@ -64,9 +64,7 @@ def test_a_byte_order_mark_does_no_harm(file: Path) -> None:
     """Editors on Windows put one in front."""
     file.write_bytes(b"\xef\xbb\xbf" + GOLDEN.read_bytes())
 
-    doc = load(file)
-
-    assert doc == load(GOLDEN)
+    assert load(file) == load(GOLDEN)
 
 
 # Bad files
@@ -125,9 +123,7 @@ def test_a_foreign_file_is_complained_of(content: bytes, words: str, file: Path)
     """A file of another program, or no file for a program at all, gets one clear sentence."""
     file.write_bytes(content)
 
-    message = complaint(file)
-
-    assert words in message
+    assert words in complaint(file)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +151,7 @@ def test_tokens_that_json_or_readers_disagree_about_are_complained_of(
     assert text.count(old) == 1
     file.write_text(text.replace(old, new), "utf-8")
 
-    message = complaint(file)
-
-    assert words in message
+    assert words in complaint(file)
 
 
 @pytest.mark.parametrize(

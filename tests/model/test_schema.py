@@ -74,9 +74,7 @@ def test_mutated_documents_get_the_verdict_of_the_library(
     other = data.draw(st.sampled_from(NAMES))
     name = other if kind not in ("serprof.trace", "serprof.sweep") else schema_of(document)
 
-    verdict = accepts(document, name)
-
-    assert verdict == LIBRARY[name].is_valid(document)
+    assert accepts(document, name) == LIBRARY[name].is_valid(document)
 
 
 @given(traces() | sweeps())
@@ -122,9 +120,7 @@ def test_the_schemas_use_only_keywords_that_are_implemented(name: str) -> None:
     """A keyword that the validator does not read would be a rule that nobody enforces."""
     schema = read_schema(name)
 
-    found = unread(schema)
-
-    assert found == []
+    assert unread(schema) == []
 
 
 @pytest.mark.parametrize(
@@ -144,9 +140,7 @@ def test_an_unread_keyword_is_found_wherever_it_stands(
     """The guard above sees new keywords at every depth."""
     extended = schema
 
-    seen = unread(extended)
-
-    assert seen == found
+    assert unread(extended) == found
 
 
 @pytest.mark.parametrize(

@@ -169,9 +169,7 @@ def test_a_function_of_the_notebook_names_the_global_and_the_default() -> None:
     source = "def f(x=1, *, y=lock):\n    return [lock for _ in (lambda: lock)()]"
     exec(source, names)  # noqa: S102  (a function of a notebook's namespace)
 
-    found = paths(names["f"])
-
-    assert found == ["a.<global lock>", "a.<default y>"]
+    assert paths(names["f"]) == ["a.<global lock>", "a.<default y>"]
 
 
 def test_pickle_itself_is_asked_where_it_is_the_transport() -> None:
@@ -277,9 +275,7 @@ def test_an_object_that_resists_being_looked_at_is_the_culprit() -> None:
                 raise OSError(name)
             return object.__getattribute__(self, name)
 
-    found = paths([Hostile()])
-
-    assert found == ["a[0]"]
+    assert paths([Hostile()]) == ["a[0]"]
 
 
 def test_an_interrupt_passes_through() -> None:
@@ -330,9 +326,7 @@ class Minds:
 )
 def test_what_the_reducer_of_the_user_said_is_told(error: Exception, said: str) -> None:
     """The words of pickle itself say nothing that the type does not."""
-    text = culprits_text(find_culprits(Minds(error), "a"))
-
-    assert said in text
+    assert said in culprits_text(find_culprits(Minds(error), "a"))
 
 
 def test_a_deep_dict_is_named_in_a_short_line() -> None:

@@ -53,9 +53,7 @@ FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
 )
 def test_what_differs_is_said_in_words(before: object, after: object, said: list[str]) -> None:
     """One sentence for each kind of difference, without names of columns, which are private."""
-    found = differences(before, after)
-
-    assert found == said
+    assert differences(before, after) == said
 
 
 LARGE = np.zeros(3_000_000)

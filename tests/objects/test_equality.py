@@ -103,9 +103,7 @@ def test_what_comes_back_as_it_was_is_equal(value: object) -> None:
     """Missing values are equal to themselves, in every container and library."""
     after = pickle.loads(pickle.dumps(value))
 
-    verdict = same_value(value, after)
-
-    assert verdict is True
+    assert same_value(value, after) is True
 
 
 @pytest.mark.parametrize(
@@ -162,9 +160,7 @@ def test_what_cannot_be_told_is_not_called_a_difference(value: object) -> None:
     """No equality, one that raises or answers with an array, a circle: None, and no error."""
     after = pickle.loads(pickle.dumps(value))
 
-    verdict = same_value(value, after)
-
-    assert verdict is None
+    assert same_value(value, after) is None
 
 
 def test_containers_are_compared_in_bounded_steps() -> None:

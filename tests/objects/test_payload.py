@@ -33,9 +33,7 @@ def test_each_buffer_has_its_place(
     value: object, hands_over: bool, places: tuple[tuple[int, str], ...]
 ) -> None:
     """Contiguous arrays go beside the pickle if the transport takes them; the rest goes inside."""
-    found = buffer_places(value, hands_over=hands_over)
-
-    assert found == places
+    assert buffer_places(value, hands_over=hands_over) == places
 
 
 def test_the_largest_come_first_and_fifty_are_listed() -> None:

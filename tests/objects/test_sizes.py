@@ -122,9 +122,7 @@ def test_an_unknown_size_is_none(value: object) -> None:
     """Nobody can say cheaply: None, never 0, never a guess, never an exception of the value."""
     unknown = value
 
-    size = size_bytes(unknown)
-
-    assert size is None
+    assert size_bytes(unknown) is None
 
 
 def test_a_released_memoryview_has_no_size() -> None:
@@ -132,9 +130,7 @@ def test_a_released_memoryview_has_no_size() -> None:
     view = memoryview(b"abc")
     view.release()
 
-    size = size_bytes(view)
-
-    assert size is None
+    assert size_bytes(view) is None
 
 
 def test_a_half_imported_pandas_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,9 +138,7 @@ def test_a_half_imported_pandas_is_not_asked(monkeypatch: pytest.MonkeyPatch) ->
     half: Any = SimpleNamespace()
     monkeypatch.setitem(sys.modules, "pandas", half)
 
-    size = size_bytes(MILLION)
-
-    assert size == 8_000_000
+    assert size_bytes(MILLION) == 8_000_000
 
 
 def test_asking_for_a_size_imports_no_library() -> None:

@@ -69,9 +69,7 @@ def unpicklable(anatomy: Anatomy) -> dict[str, str]:
 )
 def test_siblings_that_are_equally_to_blame_are_told_together(value: object, said: str) -> None:
     """What a user would call the culprit, not one of twelve equal layers."""
-    anatomy = blame(value, "x")
-
-    assert said in blame_sentence(anatomy)
+    assert said in blame_sentence(blame(value, "x"))
 
 
 def test_an_object_that_is_held_several_times_is_no_group() -> None:

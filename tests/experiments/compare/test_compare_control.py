@@ -117,9 +117,7 @@ def test_a_processor_that_is_taken_away_at_times_holds_back(late: int, verdict: 
     taken = tuple(ns * (9 if at < late else 1) for at, ns in enumerate(after.control["pickle"]))
     shared = replace(after, control={**after.control, "pickle": taken})
 
-    found = compare(before, shared)
-
-    assert wall(found)[0] == verdict
+    assert wall(compare(before, shared))[0] == verdict
 
 
 @pytest.mark.parametrize(

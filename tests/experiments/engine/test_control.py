@@ -205,9 +205,7 @@ print(len(control.times_ns["pickle"]), collections() == counted, state() == befo
 
 def test_its_document_stays_small() -> None:
     """Of fifteen runs about half a kilobyte."""
-    sweep = runs_of(pickled, 15)
-
-    assert len(json.dumps(to_document(sweep)["control"])) < 800
+    assert len(json.dumps(to_document(runs_of(pickled, 15))["control"])) < 800
 
 
 class _Client:

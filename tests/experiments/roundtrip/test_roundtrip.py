@@ -372,9 +372,7 @@ def test_what_comes_back_as_itself_was_not_moved(
     """A worker in this process gives back the very object, whatever its class."""
     add_fake(fakes, "pickle", lambda: value)
 
-    rows = moved(value, "pickle")
-
-    assert rows["pickle"].result == ALIASES
+    assert moved(value, "pickle")["pickle"].result == ALIASES
 
 
 def test_buffers_are_listed_with_their_place() -> None:
