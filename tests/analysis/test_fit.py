@@ -6,16 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from laws import (
-    LAWS,
-    SIZES,
-    Truth,
-    fresh_pages,
-    jump,
-    linear,
-    score,
-    simulated,
-)
+from laws import LAWS, SIZES, Truth, fresh_pages, jump, linear, score, simulated
 
 from jupyter_serprof.analysis.sizes.curve import curve_of
 from jupyter_serprof.analysis.sizes.fit import pieces

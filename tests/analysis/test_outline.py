@@ -103,10 +103,7 @@ def test_a_single_part_needs_no_heading() -> None:
     """A heading that repeats its only line says nothing."""
     trace = make_trace((make_row("dask.dispatch.encode", 0, 9 * MS),), 10 * MS)
 
-    assert [line.title for line in table_of(trace).lines] == [
-        "Pickle tasks",
-        "Unaccounted",
-    ]
+    assert [line.title for line in table_of(trace).lines] == ["Pickle tasks", "Unaccounted"]
 
 
 def test_of_more_than_twenty_lines_headings_stand_for_their_parts_but_the_largest() -> None:

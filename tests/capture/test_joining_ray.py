@@ -31,10 +31,7 @@ def _recorded(count: int) -> Recorder:
     recorder = Recorder((), clock=TickClock())
     recorder.thread = 1
     for at in range(count):
-        for record in (
-            *_put(at * 300, (7, "MessagePack", None, "int", "")),
-            *_get(at * 300 + 100),
-        ):
+        for record in (*_put(at * 300, (7, "MessagePack", None, "int", "")), *_get(at * 300 + 100)):
             recorder.add(record)
     recorder.end_ns = count * 300
     return recorder

@@ -153,9 +153,7 @@ def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
     assert probe(trace, "dask").level == "scheduler and workers"
 
 
-def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(
-    tmp_path: Any,
-) -> None:
+def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(tmp_path: Any) -> None:
     """The user's error propagates, the recording ends in bounded time and says what is lost."""
     import dask
     from distributed import Client

@@ -2,16 +2,7 @@
 
 from dataclasses import replace
 
-from jupyter_serprof.model import (
-    Crossover,
-    Finding,
-    Fit,
-    Limits,
-    Point,
-    Summary,
-    Sweep,
-    Variant,
-)
+from jupyter_serprof.model import Crossover, Finding, Fit, Limits, Point, Summary, Sweep, Variant
 from jupyter_serprof.model.trace import Scalar
 
 US = 1_000
@@ -25,10 +16,7 @@ def make_sizes() -> Sweep:
     """
     pickled = {1_000: 20, 10_000: 20, 100_000: 20, 1_000_000: 2_000, 10_000_000: 20_000}
     stored = dict.fromkeys(SIZES, 500)
-    points = [
-        *_points("pickle", pickled, "pickle.dumps"),
-        *_points("ray", stored, "ray.store"),
-    ]
+    points = [*_points("pickle", pickled, "pickle.dumps"), *_points("ray", stored, "ray.store")]
     return Sweep(
         name="a",
         started="2026-11-21T08:00:00.000Z",

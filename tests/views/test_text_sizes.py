@@ -76,10 +76,7 @@ def grouped() -> Sweep:
 def test_sizes_are_told_in_characters() -> None:
     """The whole text of each sample is that of a file that people read."""
     samples = {
-        "a doubt has its reason": (
-            replace(SIZES, fits=(replace(DOUBT, cause="it jumps"),)),
-            140,
-        ),
+        "a doubt has its reason": (replace(SIZES, fits=(replace(DOUBT, cause="it jumps"),)), 140),
         "narrow lines: several tables": (six_ways(), 50),
         "runs in two groups": (grouped(), 100),
         "a single size": (only(1_000), 100),

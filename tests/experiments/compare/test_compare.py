@@ -10,12 +10,7 @@ import pytest
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.experiments.compare.samples import NO_CONTROL
-from jupyter_serprof.experiments.compare.statistics import (
-    _cut,
-    _signed_cut,
-    paired_shift,
-    shift_of,
-)
+from jupyter_serprof.experiments.compare.statistics import _cut, _signed_cut, paired_shift, shift_of
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.model import Change, Point, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.trace import TIMES_APART
@@ -368,14 +363,8 @@ def test_sizes_that_differ_a_little_are_compared_and_said() -> None:
 def test_another_machine_and_other_versions_are_said() -> None:
     """The change may come from there."""
     runs = points(walls("a"))
-    before = sweep(
-        runs,
-        environment={"python": "3.11.7", "cores": 2, "ray": "2.54.0"},
-    )
-    after = sweep(
-        runs,
-        environment={"python": "3.12.1", "cores": 8, "dask": "2026.8.0"},
-    )
+    before = sweep(runs, environment={"python": "3.11.7", "cores": 2, "ray": "2.54.0"})
+    after = sweep(runs, environment={"python": "3.12.1", "cores": 8, "dask": "2026.8.0"})
 
     notes = compare(before, after).notes
 

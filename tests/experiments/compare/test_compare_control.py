@@ -9,13 +9,7 @@ import pytest
 from jupyter_serprof.experiments.compare.limit import check
 from jupyter_serprof.experiments.compare.samples import NO_CONTROL
 from jupyter_serprof.experiments.compare.verdict import compare
-from jupyter_serprof.model import (
-    Comparison,
-    Point,
-    RegressionError,
-    Sweep,
-    Variant,
-)
+from jupyter_serprof.model import Comparison, Point, RegressionError, Sweep, Variant
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.views.compare import comparison_lines
 

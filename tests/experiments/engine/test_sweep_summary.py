@@ -58,11 +58,7 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
 @pytest.mark.parametrize(
     ("runs", "said", "cells"),
     [
-        (
-            {"pickle": [59, 58], "ray": [49, 20]},
-            "Pickle takes 58.0 ms",
-            ["1 run"] * 4,
-        ),
+        ({"pickle": [59, 58], "ray": [49, 20]}, "Pickle takes 58.0 ms", ["1 run"] * 4),
         (
             {"pickle": [59] * 4, "ray": [49] * 4, "cloud": [20] * 2},
             "Ray is 1.2× faster than pickle, 49.0 ms against 59.0 ms",  # noqa: RUF001

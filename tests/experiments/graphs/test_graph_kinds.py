@@ -2,11 +2,7 @@
 
 from dataclasses import replace
 
-from jupyter_serprof.analysis.findings.dask_facts import (
-    GraphKind,
-    graph_kind,
-    graph_notes,
-)
+from jupyter_serprof.analysis.findings.dask_facts import GraphKind, graph_kind, graph_notes
 from jupyter_serprof.model import Point, Sweep, Table, TableColumn
 from jupyter_serprof.testing import make_trace
 

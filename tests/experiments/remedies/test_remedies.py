@@ -289,10 +289,7 @@ def test_what_cannot_be_pickled_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("keywords", "said"),
-    [
-        ({"budget_s": float("inf")}, "budget_s is inf"),
-        ({"now": "json"}, "now is 'json'"),
-    ],
+    [({"budget_s": float("inf")}, "budget_s is inf"), ({"now": "json"}, "now is 'json'")],
 )
 def test_bad_keywords_are_refused_with_an_example(keywords: dict[str, Any], said: str) -> None:
     """What happened, the value, and something to paste."""

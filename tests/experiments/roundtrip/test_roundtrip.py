@@ -473,9 +473,7 @@ def test_transports_run_in_turns_there_and_back(fakes: dict[str, type[Transport]
     assert order == [*keys, *keys[::-1], *keys]
 
 
-def test_one_busy_moment_does_not_make_short_runs_lonely(
-    fakes: dict[str, type[Transport]],
-) -> None:
+def test_one_busy_moment_does_not_make_short_runs_lonely(fakes: dict[str, type[Transport]]) -> None:
     """The run that tells how many fit together may be held up: then the first one tells."""
     add_fake(fakes, "pickle", None, long, None)
 

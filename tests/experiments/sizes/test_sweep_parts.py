@@ -168,8 +168,7 @@ def test_the_guard_counts_copies_and_what_objects_hold(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("key", "size_bytes", "fits"),
-    [("ray", 900, False), ("ray", 800, True), ("pickle", 900, True)],
+    ("key", "size_bytes", "fits"), [("ray", 900, False), ("ray", 800, True), ("pickle", 900, True)]
 )
 def test_rays_store_bounds_what_goes_through_ray(
     monkeypatch: pytest.MonkeyPatch, key: str, size_bytes: int, *, fits: bool
