@@ -2,7 +2,7 @@
 
 import pytest
 
-from jupyter_serprof.analysis.sizes.crossovers import break_even_bytes_per_s, with_break_even
+from jupyter_serprof.analysis.sizes.crossovers import with_break_even
 from jupyter_serprof.model import Point, Sweep, Variant
 
 MS = 1_000_000
@@ -21,15 +21,6 @@ def make_sweep(
     ]
     variants = (Variant("pickle", "pickle"), Variant("zstd", "zstd", notes=("kept",)))
     return Sweep(name="a", started="", variants=variants, points=tuple(points))
-
-
-def test_both_ways_take_as_long_at_the_break_even() -> None:
-    """6 MB saved for 20 ms more are 300 MB/s."""
-    limit = break_even_bytes_per_s(10e6, 10 * MS, 4e6, 30 * MS)
-
-    assert limit == pytest.approx(300e6)
-    plain_s, compressed_s = 10e6 / 300e6 + 0.010, 4e6 / 300e6 + 0.030
-    assert plain_s == pytest.approx(compressed_s)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
+from operator import attrgetter
 
 import pytest
 from hypothesis import given
@@ -106,13 +107,9 @@ def test_each_stage_has_what_it_had(calls: list[Call], others: list[Call]) -> No
     with pytest.MonkeyPatch.context() as patch:
         many, few = told(recorder, patch, 0), told(recorder, patch, 1_000_000)
 
-    assert [
-        (row.stage, row.self_ns, row.busy_ns, row.count, row.minor_faults)
-        for row in partition(many).rows
-    ] == [
-        (row.stage, row.self_ns, row.busy_ns, row.count, row.minor_faults)
-        for row in partition(few).rows
-    ]
+    facts = ("stage", "self_ns", "busy_ns", "count", "minor_faults")
+    found, expected = ([attrgetter(*facts)(row) for row in partition(t).rows] for t in (many, few))
+    assert found == expected
     assert len(many.spans) <= len(few.spans)
 
 

@@ -88,18 +88,6 @@ def plain_of(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_code_is_compared_with_a_variable(shell: InteractiveShell, folder: Path) -> None:
-    """A variable that holds a document is meant before a file of its name."""
-    shell.user_ns["before"] = made(SLOW_NS)
-
-    ran = Ran(shell, f"%serprof --compare before --repeat 6 {CODE}")
-
-    assert not list(folder.iterdir())
-    assert ran.sweep.comparison is not None
-    warm = [c for c in ran.sweep.comparison.changes if not c.stage and not c.cold]
-    assert [(c.after_runs, c.verdict) for c in warm] == [(6, "faster")]
-
-
 def test_a_regression_stops_the_cell_after_the_document_is_shown(shell: InteractiveShell) -> None:
     """Run All stops there; the numbers are on the screen, and in the variable."""
     shell.user_ns["before"] = made(FAST_NS)

@@ -78,16 +78,6 @@ def test_an_error_of_the_code_is_its_own(shell: InteractiveShell) -> None:
     assert ran.documents == []
 
 
-def test_an_error_at_one_size_leaves_the_others(shell: InteractiveShell) -> None:
-    """The document has them, and says which size failed."""
-    Ran(shell, "def f(n):\n    assert n != 10_000, 'ten'\n    return b'x' * n")
-
-    ran = Ran(shell, "%serprof --sweep n=1e3:1e5:3 --repeat 1 --transports pickle f(n)")
-
-    assert {p.size_bytes for p in ran.sweep.points} == {1000, 100_000}
-    assert any("ten" in note for note in ran.sweep.quality.notes)
-
-
 def test_an_interrupt_shows_what_was_measured(shell: InteractiveShell) -> None:
     """Ctrl-C is Ctrl-C, and the points are there."""
     Ran(

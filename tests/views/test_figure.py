@@ -213,15 +213,23 @@ def test_a_dark_picture_has_the_same_layout_on_near_black() -> None:
     )
 
 
-def test_a_png_is_small_and_exact_in_its_colours() -> None:
+@pytest.mark.parametrize(
+    ("doc", "families", "most_bytes"),
+    [(make_put_get(), ("store",), 18_000), (make_sizes(), ("pickle", "store"), 30_000)],
+    ids=["rows", "smooth lines"],
+)
+def test_a_png_is_small_and_exact_in_its_colours(
+    doc: Trace | Sweep, families: tuple[str, ...], most_bytes: int
+) -> None:
     """The colours of the families are the same in every output."""
-    picture = png(make_put_get())
+    picture = png(doc)
 
     pixels = Image.open(BytesIO(picture)).convert("RGB")
     found = {color for _, color in pixels.getcolors() or []}
-    assert tuple(bytes.fromhex(FAMILY_COLORS["store"][1:])) in found
+    assert {tuple(bytes.fromhex(FAMILY_COLORS[name][1:])) for name in families} <= found
     assert (255, 255, 255) in found
-    assert len(picture) < 18_000
+    assert len(picture) < most_bytes
+    assert png(doc) == picture
 
 
 @documents

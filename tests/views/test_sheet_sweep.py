@@ -2,18 +2,16 @@
 
 import math
 from dataclasses import replace
-from io import BytesIO
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
-from PIL import Image
 from size_samples import make_chunks, make_sizes
 from test_figure import _boxes, _check_labels, _labels
 from test_text_sizes import size_sweeps
 
 from jupyter_serprof.model import Limits, Sweep
-from jupyter_serprof.views.figure import alt_text, figure, png, svg
+from jupyter_serprof.views.figure import alt_text, figure, svg
 from jupyter_serprof.views.kit.sheet import FAMILY_COLORS, LIGHT, WIDTH, Sheet, Stroke
 from jupyter_serprof.views.picture import sheet_of
 
@@ -114,16 +112,6 @@ def test_the_best_chunk_is_a_band_over_its_interval() -> None:
     texts = [label.text for label in _labels(sheet)]
     assert any(text.startswith("dotted line and band: best chunk 8.00 MB, ") for text in texts)
     assert not any("one memcpy" in text for text in texts)
-
-
-def test_a_png_of_sizes_is_small_and_keeps_the_colours() -> None:
-    """Smooth lines cost neither the colours of the families nor the size of the notebook."""
-    picture = png(make_sizes())
-
-    colors = {color for _, color in Image.open(BytesIO(picture)).convert("RGB").getcolors() or []}
-    assert {tuple(bytes.fromhex(color[1:])) for color in (PURPLE, ORANGE)} <= colors
-    assert len(picture) < 30_000
-    assert picture == png(make_sizes())
 
 
 def test_matplotlib_draws_the_same_lines() -> None:
