@@ -126,15 +126,6 @@ def test_a_frozen_trace_is_a_document(slow: SlowLibrary) -> None:
     assert read.spans == trace.spans  # type: ignore[union-attr]
 
 
-def test_times_count_from_the_start_of_the_recording() -> None:
-    """A span's start is ns after the trace's; the clock's own zero does not matter."""
-    recorder = written(record(OUTER, 700, 900), start_ns=500, end_ns=1_500)
-
-    (entry,) = trace_of(recorder).spans
-
-    assert (entry.start_ns, entry.duration_ns, trace_of(recorder).wall_ns) == (200, 200, 1_000)
-
-
 def test_calls_before_and_after_the_recording_are_left_out() -> None:
     """What lies outside is not in the picture; what reaches into it is."""
     recorder = written(
