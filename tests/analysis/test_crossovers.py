@@ -68,18 +68,12 @@ def test_two_that_are_equal_never_cross() -> None:
     assert sum(found != () for found in runs) <= 0.05 * RUNS
 
 
-def test_lines_that_meet_beyond_the_last_size_do_not_cross() -> None:
-    """Nothing is drawn out of what was measured."""
-    points = two_lines(2, 20 * SIZES[-1])
-
-    assert crossovers_of(points, WAYS) == ()
-
-
-def test_single_runs_cannot_tell() -> None:
-    """Without repeats nobody knows the noise; with one size there is nothing between."""
+def test_what_nobody_can_tell_does_not_cross() -> None:
+    """Nothing is drawn out of what was measured, without repeats, or from one size."""
     points = two_lines(3, SIZES[5])
     once = [point for point in points if point.repeat == 1]
 
+    assert crossovers_of(two_lines(2, 20 * SIZES[-1]), WAYS) == ()
     assert crossovers_of(once, WAYS) == ()
     assert crossovers_of([p for p in points if p.size_bytes == SIZES[0]], WAYS) == ()
 

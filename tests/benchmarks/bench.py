@@ -34,6 +34,13 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     return low, median, high
 
 
+def spread(values: Sequence[float], decimals: int = 3) -> str:
+    """Return a median with its quartiles; of one value, that."""
+    low, median, high = quartiles(values) if len(values) > 1 else values * 3
+    around = f" [{low:.{decimals}f}, {high:.{decimals}f}]" if len(values) > 1 else ""
+    return f"{median:.{decimals}f}{around}"
+
+
 def ratios(left: Timed, right: Timed, pairs: int) -> list[float]:
     """Return right / left of pairs measured one after the other, the order changing each time."""
     found = []

@@ -5,12 +5,11 @@ Run: uv run python tests/benchmarks/fixed_cost.py
 
 import cProfile
 import pstats
-import statistics
 import sys
 import time
 from itertools import pairwise
 
-from bench import heading, small_ray, table
+from bench import heading, small_ray, spread, table
 
 from jupyter_serprof.api import record
 from jupyter_serprof.capture.machine import measure_limits
@@ -67,14 +66,7 @@ def _row(name: str, captures: list[tuple[float, float, float]]) -> list[str]:
     parts = [[capture[i] for capture in captures] for i in range(3)]
     sums = [sum(capture) for capture in captures]
     bound = "100" if name.startswith("cluster") else "40"
-    return [name, *(_spread(values) for values in [*parts, sums]), bound]
-
-
-def _spread(values: list[float]) -> str:
-    if len(values) == 1:
-        return f"{values[0]:.1f}"
-    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
-    return f"{median:.1f} [{low:.1f}, {high:.1f}]"
+    return [name, *(spread(values, 1) for values in [*parts, sums]), bound]
 
 
 def _profile() -> None:

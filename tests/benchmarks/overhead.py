@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable
 
 import numpy as np
-from bench import heading, quartiles, ratios, small_ray, table, timed_ns
+from bench import heading, quartiles, ratios, small_ray, spread, table, timed_ns
 
 from jupyter_serprof.api import record
 
@@ -52,7 +52,7 @@ def _row(name: str, label: str, size_bytes: int) -> list[str]:
     slow, control = ratios(bare, lambda: _recorded_ns(loop), PAIRS), ratios(bare, bare, PAIRS)
     once_us = statistics.median(bare() for _ in range(9)) / count / 1_000
     extra_us = (quartiles(slow)[1] - 1) * once_us
-    columns = [name, label, str(count), f"{once_us:,.1f} us", _spread(slow), _spread(control)]
+    columns = [name, label, str(count), f"{once_us:,.1f} us", spread(slow), spread(control)]
     return [*columns, f"{extra_us:,.1f} us"]
 
 
@@ -60,11 +60,6 @@ def _recorded_ns(loop: Callable[[], None]) -> int:
     """Time the loop alone: arming and the document are another benchmark (fixed_cost)."""
     with record("overhead"):
         return timed_ns(loop)
-
-
-def _spread(values: list[float]) -> str:
-    low, median, high = quartiles(values)
-    return f"{median:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _put(array: np.ndarray) -> Callable[[], object]:

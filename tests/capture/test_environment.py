@@ -22,15 +22,6 @@ from jupyter_serprof.capture.machine import (
 SECRET = "someone-private"  # noqa: S105  (not a password: a name that must not be found)
 
 
-def test_python_platform_and_cores_are_told() -> None:
-    """One can see on what kind of machine a number was measured."""
-    found = describe_environment()
-
-    assert found["python"] == platform.python_version()
-    assert found["platform"] == sys.platform
-    assert found["cores"] == usable_cores()
-
-
 def test_nothing_names_the_user_or_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the host and the user are called, they are not in it; nor is any path."""
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME", "HOSTNAME", "HOME"):
@@ -47,7 +38,7 @@ def test_nothing_names_the_user_or_the_host(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_environment_names_the_libraries_of_the_list_that_are_imported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Those that matter to serialization, and nothing else of what is imported."""
+    """Those that matter to serialization, on what kind of machine, and nothing else."""
     for name in environment._LIBRARIES:
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "numpy", sys)
@@ -55,6 +46,8 @@ def test_the_environment_names_the_libraries_of_the_list_that_are_imported(
     found = describe_environment()
 
     assert set(found) == {"python", "platform", "machine", "cores", "numpy"}
+    assert (found["python"], found["platform"]) == (platform.python_version(), sys.platform)
+    assert found["cores"] == usable_cores()
 
 
 def test_what_is_not_installed_has_no_version() -> None:

@@ -59,16 +59,6 @@ def test_a_mark_without_a_recording_does_nothing(
     assert not recorder.page
 
 
-def test_marks_nest(recorder: Recorder, clock: TickClock) -> None:
-    """A mark inside a mark is its child."""
-    with span("outer"):
-        clock.advance_ms(1)
-        with span("inner"):
-            clock.advance_ms(2)
-
-    assert [(mark.name, mark.parent) for mark in spans(recorder)] == [("outer", -1), ("inner", 0)]
-
-
 def test_one_mark_may_be_used_again_and_inside_itself(recorder: Recorder, clock: TickClock) -> None:
     """A mark kept in a variable and used in a function that calls itself measures each level."""
     mark = span("walk")

@@ -36,7 +36,10 @@ def test_the_whole_document_is_in_the_page(name: str) -> None:
 
 
 def test_the_policy_allows_one_script_and_no_request() -> None:
-    """The hash in the policy is that of the script in the page; everything else is forbidden."""
+    """The hash in the policy is that of the script in the page; everything else is forbidden.
+
+    No font, style, script or picture comes from elsewhere; names of XML formats are no requests.
+    """
     written = html(small())
 
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', written)
@@ -47,15 +50,7 @@ def test_the_policy_allows_one_script_and_no_request() -> None:
     assert f"script-src 'sha256-{digest}'" in policy
     assert policy.startswith("default-src 'none'")
     assert "http" not in policy
-
-
-def test_nothing_in_the_page_names_another_host() -> None:
-    """No font, style, script or picture from elsewhere; names of XML formats are no requests."""
-    written = html(small())
-
-    hosts = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?(?:https?:)?//[^"')\s]+""", written)
-
-    assert hosts == []
+    assert not re.search(r"""(?:src|href|url)\s*[=(]\s*["']?(?:https?:)?//[^"')\s]+""", written)
 
 
 def test_no_text_ends_the_element_that_it_stands_in() -> None:
