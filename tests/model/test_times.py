@@ -109,34 +109,28 @@ def _range(said: str) -> tuple[float, float]:
 @settings(max_examples=150)
 @given(st.fixed_dictionaries(dict.fromkeys(KEYS, walls)))
 def test_each_time_of_the_headline_stands_in_the_table(runs: dict[str, list[int]]) -> None:
-    """In text, in the picture and in Markdown; and it is that of a run that was made."""
+    """In text, in the picture and in Markdown; and it is that of a run that was made.
+
+    Whoever divides the two printed times gets the ratio that the headline says.
+    """
     sweep = trip(runs)
     assert sweep.summary is not None
+    told = r": (\w+) is ([\d,.]+)× faster than pickle, ([^,;]+) against"  # noqa: RUF001
 
     said = _TIME.findall(sweep.summary.headline)
+    found = re.search(told, sweep.summary.headline)
 
     assert said
     for time, (form, table) in product(said, below(sweep).items()):
         assert time in table, (form, sweep.summary.headline)
-
-
-@settings(max_examples=150)
-@given(st.fixed_dictionaries(dict.fromkeys(KEYS, walls)))
-def test_a_ratio_is_the_quotient_of_the_times_beside_it(runs: dict[str, list[int]]) -> None:
-    """Whoever divides the two printed times gets what the headline says."""
-    sweep = trip(runs)
-    assert sweep.summary is not None
-    told = r": (\w+) is ([\d,.]+)× faster than pickle, ([^,;]+) against"  # noqa: RUF001
-    found = re.search(told, sweep.summary.headline)
-
     if found is None:
         return
-    slow = _printed(sweep, "pickle")
-    low, high = ratio_range(slow, _printed(sweep, found[1].lower()))
+    fast = _printed(sweep, found[1].lower())
+    low, high = ratio_range(_printed(sweep, "pickle"), fast)
     ratio = float(found[2].replace(",", ""))
     half = 0.05 if "." in found[2] else 0.5  # of its last digit
     assert low - half <= ratio <= high + half
-    assert found[3] == _printed(sweep, found[1].lower())
+    assert found[3] == fast
 
 
 def _printed(sweep: Sweep, key: str) -> str:
@@ -147,43 +141,34 @@ def _printed(sweep: Sweep, key: str) -> str:
 @settings(max_examples=150)
 @given(roads)
 @example([("pickle.dumps", 0.0, 994.499), ("ray.wait", 5.5, 0.001)])
-def test_each_share_said_of_a_trace_stands_in_its_table(
+def test_each_number_said_of_a_trace_stands_in_its_table(
     road: list[tuple[str, float, float]],
 ) -> None:
-    """In headline and findings as the rounding of it; the facts leave what is unaccounted."""
+    """In headline and findings as the rounding of it; the facts leave what is unaccounted.
+
+    Times within the last digit of the column, in which the rounding is spread over the rows.
+    """
     trace = walked(road)
     assert trace.summary is not None
-    lines = table_of(trace).lines
-    printed = [float(line.share_text) for line in lines]
+    made = table_of(trace)
+    printed = [float(line.share_text) for line in made.lines]
     titles = [finding.title for finding in trace.findings if "of the wall time" in finding.title]
+    digit = 10.0 ** -len(made.wall_text.partition(".")[2]) * _UNITS[made.unit]
+    times = [line.self_text for line in made.lines] + [made.wall_text]
+    shown = [float(text.replace(",", "")) * _UNITS[made.unit] for text in times]
 
     said = [float(n) for each in (trace.summary.headline, *titles) for n in _PERCENT.findall(each)]
     named, *working = map(float, _PERCENT.findall(trace.summary.facts[0]))
+    said_times = _TIME.findall(trace.summary.headline)
 
     assert set(said) <= {*printed, *(math.floor(share + 0.5) for share in printed)}
     assert round(named + printed[-1], 1) == 100
     assert all(share <= named for share in working)
-    for line, (form, table) in product(lines, below(trace).items()):
+    for line, (form, table) in product(made.lines, below(trace).items()):
         is_sum = line.kind == "more" and form == "markdown"  # which folds nothing
         assert is_sum or line.share_text in table or line.share_text == "0", form
-
-
-@settings(max_examples=150)
-@given(roads)
-def test_each_time_said_of_a_trace_stands_in_its_table(
-    road: list[tuple[str, float, float]],
-) -> None:
-    """Within the last digit of the column, in which the rounding is spread over the rows."""
-    trace = walked(road)
-    assert trace.summary is not None
-    table = table_of(trace)
-    digit = 10.0 ** -len(table.wall_text.partition(".")[2]) * _UNITS[table.unit]
-    printed = [line.self_text for line in table.lines] + [table.wall_text]
-    shown = [float(text.replace(",", "")) * _UNITS[table.unit] for text in printed]
-
-    said = _TIME.findall(trace.summary.headline)
-    assert said
-    for low, high in map(_range, said):
+    assert said_times
+    for low, high in map(_range, said_times):
         assert any(low - digit <= ns <= high + digit for ns in shown), trace.summary.headline
 
 
