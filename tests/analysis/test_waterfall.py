@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import SupportsIndex, cast
 from unittest.mock import Mock
 
@@ -133,13 +133,21 @@ def self_ms(trace: Trace) -> dict[str, float]:
 
 @given(any_traces())
 def test_rows_and_the_unaccounted_time_add_up_to_the_wall_time(trace: Trace) -> None:
-    """To the nanosecond, for any set of spans; nothing is negative."""
-    waterfall = partition(trace)
+    """To the nanosecond, for any set of spans; nothing is negative.
 
-    assert sum(row.self_ns for row in waterfall.rows) + waterfall.unaccounted_ns == trace.wall_ns
+    Whatever owned wall time worked meanwhile, and nobody works twice at once. There is one row for
+    each stage that was met, by its order on the road, then by its key.
+    """
+    waterfall = partition(trace)
+    rows, keys = waterfall.rows, [row.stage for row in waterfall.rows]
+
+    assert sum(row.self_ns for row in rows) + waterfall.unaccounted_ns == trace.wall_ns
     assert waterfall.unaccounted_ns >= 0
-    assert all(row.self_ns >= 0 and row.busy_ns >= 0 and row.count >= 0 for row in waterfall.rows)
-    assert all((row.minor_faults or 0) >= 0 for row in waterfall.rows)
+    assert all(0 <= row.self_ns <= row.busy_ns and row.count >= 0 for row in rows)
+    assert all((row.minor_faults or 0) >= 0 for row in rows)
+    assert sum(row.busy_ns for row in rows) <= len(trace.lanes) * trace.wall_ns
+    assert set(keys) == {span.stage for span in trace.spans}
+    assert keys == sorted(set(keys), key=lambda key: (stage(key).order, key))
 
 
 @given(any_traces())
@@ -172,37 +180,23 @@ def test_above_64_pieces_the_row_stays_exact() -> None:
 
 @given(nested_traces())
 def test_each_nanosecond_has_the_owner_that_the_rule_names(trace: Trace) -> None:
-    """The same rows come out if every nanosecond is asked one by one."""
+    """The same rows come out if every nanosecond is asked one by one.
+
+    Busy is each instant of a lane once: a child is not counted again in its parent; lanes add up,
+    they are work in parallel.
+    """
     owners = [slow_owner(trace, at) for at in range(trace.wall_ns)]
     expected = Counter(key for key in owners if key is not None)
+    at_work = (
+        innermost(trace, *place) for place in product((CALLER, *WORKERS), range(trace.wall_ns))
+    )
+    busy = Counter(trace.spans[index].stage for index in at_work if index is not None)
 
     waterfall = partition(trace)
 
     assert {row.stage: row.self_ns for row in waterfall.rows if row.self_ns} == expected
+    assert {row.stage: row.busy_ns for row in waterfall.rows if row.busy_ns} == busy
     assert waterfall.unaccounted_ns == owners.count(None)
-
-
-@given(nested_traces())
-def test_busy_counts_each_instant_of_a_lane_once(trace: Trace) -> None:
-    """A child is not counted again in its parent; lanes add up, they are work in parallel."""
-    busy: Counter[str] = Counter()
-    for lane in (CALLER, *WORKERS):
-        for at in range(trace.wall_ns):
-            if (index := innermost(trace, lane, at)) is not None:
-                busy[trace.spans[index].stage] += 1
-
-    rows = partition(trace).rows
-
-    assert {row.stage: row.busy_ns for row in rows if row.busy_ns} == busy
-
-
-@given(any_traces())
-def test_busy_is_at_least_what_is_owned_and_at_most_every_lane_all_the_time(trace: Trace) -> None:
-    """Whatever owned wall time worked meanwhile; nobody works twice at once."""
-    rows = partition(trace).rows
-
-    assert all(row.self_ns <= row.busy_ns for row in rows)
-    assert sum(row.busy_ns for row in rows) <= len(trace.lanes) * trace.wall_ns
 
 
 # Who owns an instant.
@@ -330,15 +324,6 @@ def test_without_lanes_nothing_is_the_callers() -> None:
     trace = replace(make_trace([("gc", CALLER, 0, 3)]), lanes=())
 
     assert partition(trace).unaccounted_ns == trace.wall_ns
-
-
-@given(any_traces())
-def test_rows_stand_in_the_order_of_the_road(trace: Trace) -> None:
-    """One row for each stage that was met, by its order, then by its key."""
-    keys = [row.stage for row in partition(trace).rows]
-
-    assert set(keys) == {span.stage for span in trace.spans}
-    assert keys == sorted(set(keys), key=lambda key: (stage(key).order, key))
 
 
 # What passed through.

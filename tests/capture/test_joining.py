@@ -92,17 +92,13 @@ def sums(recorder: Recorder, few: int) -> dict[object, Counter[str]]:
 
 
 @given(calls=CALLS, others=CALLS)
-def test_nothing_is_lost_and_nothing_is_added(calls: list[Call], others: list[Call]) -> None:
-    """Calls, time, faults and bytes of each place and thread."""
-    recorder = recorder_of(calls, others)
-
-    assert sums(recorder, few=0) == sums(recorder, few=1_000_000)
-
-
-@given(calls=CALLS, others=CALLS)
 def test_each_stage_has_what_it_had(calls: list[Call], others: list[Call]) -> None:
-    """Also what is around the joined ones: their self times, counts and faults are the same."""
+    """Also what is around the joined ones: their self times, counts and faults are the same.
+
+    Calls, time, faults and bytes of each place and thread are neither lost nor added to.
+    """
     recorder = recorder_of(calls, others)
+    assert sums(recorder, few=0) == sums(recorder, few=1_000_000)
 
     with pytest.MonkeyPatch.context() as patch:
         many, few = told(recorder, patch, 0), told(recorder, patch, 1_000_000)

@@ -93,22 +93,16 @@ def test_the_unit_of_a_column_is_chosen_from_the_wall_time(wall_ns: int, said: s
 @given(st.lists(st.integers(0, LONGEST_NS), min_size=1, max_size=60))
 @example([60_425])
 def test_printed_rows_add_up_to_the_printed_total(values: list[int]) -> None:
-    """Who adds the printed numbers up gets the printed wall time, to the last digit."""
+    """Who adds the printed numbers up gets the printed wall time, to the last digit.
+
+    Rounding for the sum stays inside the last digit; a measured zero stays zero.
+    """
     total = sum(values)
     unit = column_unit(total)
 
     printed = column(values, total, unit.decimals, unit.unit_ns)
 
     assert _added(printed, unit.decimals) == _added([unit.text(total)], unit.decimals)
-
-
-@given(st.lists(st.integers(0, LONGEST_NS), min_size=1, max_size=60))
-def test_no_number_moves_by_a_whole_last_digit(values: list[int]) -> None:
-    """Rounding for the sum stays inside the last digit; a measured zero stays zero."""
-    unit = column_unit(sum(values))
-
-    printed = column(values, sum(values), unit.decimals, unit.unit_ns)
-
     last_digit_ns = unit.unit_ns / 10**unit.decimals
     for value, text in zip(values, printed, strict=True):
         shown_ns = _added([text], unit.decimals) * last_digit_ns
