@@ -6,21 +6,16 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import Any
 
 from jupyter_serprof.capture.recorder import span
-from jupyter_serprof.experiments.roundtrip.transport import Transport
+from jupyter_serprof.experiments.roundtrip.transport import Transport, is_installed
 from jupyter_serprof.model.trace import Scalar
 
 _PIP = 'Run: pip install "jupyter_serprof[dask]"'
 _CLIENT = "Run: from dask.distributed import Client; client = Client()"
 #: Without a worker the client would wait for 30 s.
 _SCATTER_TIMEOUT_S = 10
-
-
-def _is_installed() -> bool:
-    return "distributed" in sys.modules or find_spec("distributed") is not None
 
 
 def _protocol() -> Any:  # noqa: ANN401  (a module without types)
@@ -45,15 +40,13 @@ class DaskProtocol(Transport):
 
     def state(self) -> tuple[str, str]:
         """Tell whether distributed is installed; never imports it."""
-        if sys.modules.get("distributed", "") is None or not _is_installed():
+        if not is_installed("distributed"):
             return "not installed", f"Dask's distributed is not installed. {_PIP}"
         return "ok", ""
 
-    def start(self) -> str:
+    def prepare(self, value: object) -> None:  # noqa: ARG002  (the import is what takes long)
         """Import distributed, so that no run pays for that."""
-        super().start()
         _protocol()
-        return ""
 
     def round_trip(self, value: object) -> object:
         """Serialize to a header and frames, and back; nothing is compressed or sent."""
@@ -67,13 +60,11 @@ class DaskProtocol(Transport):
         return result
 
 
-class DaskScatter(Transport):
+class DaskScatter(DaskProtocol):
     """scatter to a worker and gather from it, with the client that the user has."""
 
     key = "dask-scatter"
     title = "client.scatter + gather"
-    hands_over_buffers = True
-    takes_functions = True
     threads = ("IO loop", "Dask-Offload")
     needs = "a Dask client"
 
@@ -83,16 +74,15 @@ class DaskScatter(Transport):
 
     def state(self) -> tuple[str, str]:
         """Tell whether a client is connected; never imports or starts one."""
-        if sys.modules.get("distributed", "") is None or not _is_installed():
-            return "not installed", f"Dask's distributed is not installed. {_PIP}"
+        state, reason = super().state()
+        if state != "ok":
+            return state, reason
         client = _client()
         if client is None:
             return "not running", f"There is no Dask client. {_CLIENT}"
         if client.asynchronous:
-            reason = (
-                "The Dask client is asynchronous. Run: client = Client(); outside of async code"
-            )
-            return "not running", reason
+            how = "Run: client = Client(); outside of async code"
+            return "not running", f"The Dask client is asynchronous. {how}"
         if client.status != "running":
             return "not running", f"The Dask client is {client.status}. {_CLIENT}"
         return "ok", ""

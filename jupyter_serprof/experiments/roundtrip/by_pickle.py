@@ -5,32 +5,32 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.recorder import span
-from jupyter_serprof.experiments.roundtrip.transport import Transport
+from jupyter_serprof.experiments.roundtrip.transport import Transport, is_installed
 from jupyter_serprof.model.trace import Scalar
 
 #: Signed, unsigned and floating: what an Arrow tensor holds.
 _TENSOR_KINDS = "iuf"
 _MOST_DIMENSIONS = 2
 _MOST_TENSOR_BYTES = 8
+_Codec = Callable[[bytes], bytes]
 
 
 class OptionalTransport(Transport):
     """A transport that takes part when it is named, and needs a library that may be missing."""
 
     is_extra = True
+    #: What installs it; "" where it has the name of the library.
     pip: ClassVar[str] = ""
 
     def state(self) -> tuple[str, str]:
         """Tell whether the library is installed; never imports it."""
-        is_there = sys.modules.get(self.needs) is not None
-        is_hidden = self.needs in sys.modules and not is_there
-        if not is_there and (is_hidden or find_spec(self.needs) is None):
-            return "not installed", f"{self.needs} is not installed. Run: pip install {self.pip}"
-        return "ok", ""
+        if is_installed(self.needs):
+            return "ok", ""
+        line = f"pip install {self.pip or self.needs}"
+        return "not installed", f"{self.needs} is not installed. Run: {line}"
 
     def wrote(self, size_bytes: int, **more: Scalar) -> None:
         """Tell how many bytes were written: all of them in one stream."""
@@ -123,22 +123,20 @@ class PickleInBand(Transport):
 
     key = "pickle"
     title = "pickle in-band"
+    protocol: ClassVar[int] = 5
 
     def round_trip(self, value: object) -> object:
         """Send through one bytes object, which is dropped before this returns."""
-        return pickle.loads(pickle.dumps(value, protocol=5))  # noqa: S301  (our own bytes)
+        return pickle.loads(pickle.dumps(value, protocol=self.protocol))  # noqa: S301  (our own bytes)
 
 
-class Pickle4(Transport):
+class Pickle4(PickleInBand):
     """pickle, protocol 4: no buffers, so arrays are copied once more than by protocol 5."""
 
     key = "pickle4"
     title = "pickle 4"
     is_extra = True
-
-    def round_trip(self, value: object) -> object:
-        """Send through one bytes object."""
-        return pickle.loads(pickle.dumps(value, protocol=4))  # noqa: S301  (our own bytes)
+    protocol = 4
 
 
 class PickleOutOfBand(Transport):
@@ -176,33 +174,28 @@ class Compressed(OptionalTransport):
     (``wins_below_bytes_per_s``), from its warm median and that of plain ``pickle``.
     """
 
-    codec: ClassVar[str] = ""
-
     def prepare(self, value: object) -> None:  # noqa: ARG002  (the import is what takes long)
         """Import it, so that no run pays for that."""
-        self.compress(b"")
+        self.codec()
 
     def round_trip(self, value: object) -> object:
         """Pickle, compress, decompress, unpickle."""
         raw = pickle.dumps(value, protocol=5)
         raw_bytes = len(raw)
-        with span(f"{self.codec} compress"):
-            data = self.compress(raw)
+        with span(f"{self.key} compress"):
+            compress, decompress = self.codec()
+            data = compress(raw)
         # What is not needed any more would double the peak.
         del raw
         size = len(data)
         moved = {"raw_bytes": raw_bytes, "compressed_bytes": size, "moved_bytes": size}
         self.wrote(size, **moved, ratio=raw_bytes / size)
-        with span(f"{self.codec} decompress"):
-            raw = self.decompress(data)
+        with span(f"{self.key} decompress"):
+            raw = decompress(data)
         return pickle.loads(raw)  # noqa: S301  (our own bytes)
 
-    def compress(self, raw: bytes) -> bytes:
-        """Return a frame that knows its length."""
-        raise NotImplementedError
-
-    def decompress(self, data: bytes) -> bytes:
-        """Return what was compressed."""
+    def codec(self) -> tuple[_Codec, _Codec]:
+        """Return what makes a frame that knows its length, and what opens it."""
         raise NotImplementedError
 
 
@@ -212,22 +205,12 @@ class Lz4(Compressed):
     key = "lz4"
     title = "pickle 5 + lz4"
     needs = "lz4"
-    pip = "lz4"
-    codec = "lz4"
 
-    def compress(self, raw: bytes) -> bytes:
-        """Return a frame that knows its length."""
-        return bytes(_lz4().compress(raw, store_size=True))
+    def codec(self) -> tuple[_Codec, _Codec]:
+        """Return the functions of lz4, which tell the length by themselves."""
+        import lz4.frame
 
-    def decompress(self, data: bytes) -> bytes:
-        """Return what was compressed."""
-        return bytes(_lz4().decompress(data))
-
-
-def _lz4() -> Any:  # noqa: ANN401  (a module without types)
-    import lz4.frame
-
-    return lz4.frame
+        return lz4.frame.compress, lz4.frame.decompress
 
 
 class Zstd(Compressed):
@@ -236,17 +219,9 @@ class Zstd(Compressed):
     key = "zstd"
     title = "pickle 5 + zstd"
     needs = "zstandard"
-    pip = "zstandard"
-    codec = "zstd"
 
-    def compress(self, raw: bytes) -> bytes:
-        """Return a frame that knows its length."""
+    def codec(self) -> tuple[_Codec, _Codec]:
+        """Return methods of a new pair of zstandard."""
         import zstandard
 
-        return zstandard.ZstdCompressor(level=1).compress(raw)
-
-    def decompress(self, data: bytes) -> bytes:
-        """Return what was compressed."""
-        import zstandard
-
-        return zstandard.ZstdDecompressor().decompress(data)
+        return zstandard.ZstdCompressor(level=1).compress, zstandard.ZstdDecompressor().decompress

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 
-from jupyter_serprof.experiments.roundtrip.transport import Transport
+from jupyter_serprof.experiments.roundtrip.transport import Transport, is_installed
 from jupyter_serprof.model import ProbeUnavailable
 from jupyter_serprof.probes.ray.tasks import DEAD, is_alive
 
@@ -24,7 +23,7 @@ class Ray(Transport):
     def state(self) -> tuple[str, str]:
         """Tell whether Ray is installed and running; never imports or starts it."""
         ray = sys.modules.get("ray")
-        if ray is None and find_spec("ray") is None:
+        if not is_installed("ray"):
             return "not installed", f"Ray is not installed. {_PIP}"
         if ray is None or not ray.is_initialized():
             start = f"ray.init(include_dashboard=False), or ask for it: --transports {self.key}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -14,6 +16,11 @@ from jupyter_serprof.experiments.engine.runs import Runs, one_of, point_of
 from jupyter_serprof.model import ProbeUnavailable, Trace
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.objects.classes import classes_kept
+
+
+def is_installed(library: str) -> bool:
+    """Tell whether a library can be imported; it is not imported for that."""
+    return sys.modules.get(library) is not None or find_spec(library) is not None
 
 
 class Transport:

@@ -243,8 +243,7 @@ class RoundTrip:
         if self._is_stopped:
             why = "interrupted in its first run" if key in self._runs else "stopped before its turn"
             return Variant(key, title, "skipped", why)
-        is_next = key == self._running
-        waits = "runs for the first time now" if is_next else "waits for its turn"
+        waits = "runs for the first time now" if key == self._running else "waits for its turn"
         return Variant(key, title, "skipped", waits)
 
     def _turn(self, transport: Transport) -> None:
@@ -270,11 +269,8 @@ class RoundTrip:
         warm_count = self._count(transport) - 1
         if self._repeat is not None or warm_count < ROUND_TRIP.fewest:
             return warm_count >= (self._repeat or ROUND_TRIP.fewest)
-        return warm_count >= ROUND_TRIP.most or not self._has_time(transport)
-
-    def _has_time(self, transport: Transport) -> bool:
-        """Tell whether there is time for one more run."""
-        return self._budget.left_s > self._runs[transport.key].points[-1].wall_ns / 1e9
+        latest_ns = self._runs[transport.key].points[-1].wall_ns
+        return warm_count >= ROUND_TRIP.most or self._budget.left_s <= latest_ns / 1e9
 
     def _is_open(self, transport: Transport) -> bool:
         """Prepare a transport for its runs; where there will be none its row says why."""
@@ -291,16 +287,14 @@ class RoundTrip:
         return True
 
     def _start(self, transport: Transport) -> str:
+        # Start what is named; of all of them what needs nothing but an import.
+        is_named = self._asked and (not self._is_all or transport.state()[0] == "ok")
         try:
-            return transport.start() if self._starts(transport) else ""
+            return transport.start() if is_named else ""
         except ProbeUnavailable as error:
             failed = Variant(transport.key, transport.title, "failed", str(error))
             self._variants[transport.key] = failed
             raise
-
-    def _starts(self, transport: Transport) -> bool:
-        """Start what is named; of all of them what needs nothing but an import."""
-        return self._asked and (not self._is_all or transport.state()[0] == "ok")
 
     def _run_once(self, transport: Transport, runs: TransportRuns) -> None:
         __tracebackhide__ = True
@@ -320,11 +314,7 @@ class RoundTrip:
             most, budget_s = ROUND_TRIP.most, ROUND_TRIP.budget_s
             short = f"{len(runs.points) - 1} of {most} warm runs: {most} of each way"
             notes.append(f"{short} would take longer than {budget_s:g} s")
-        facts = {
-            **totals,
-            **runs.facts,
-            **{key: runs.checked[key] for key in CHECKED_FACTS},
-        }
+        facts = {**totals, **runs.facts, **{key: runs.checked[key] for key in CHECKED_FACTS}}
         return Variant(
             transport.key,
             transport.title,
@@ -342,11 +332,11 @@ def is_all(keys: Sequence[str]) -> bool:
 
 def chosen_transports(keys: Sequence[str] | None) -> list[Transport]:
     """Return transports by key, or those that take part unasked; `UsageError` if unknown."""
-    if keys is not None and is_all(keys):
-        return [kind() for kind in TRANSPORTS.values()]
+    every = [kind() for kind in TRANSPORTS.values()]
     if keys is None:
-        known = [kind() for kind in TRANSPORTS.values()]
-        return [transport for transport in known if transport.is_asked()]
+        return [transport for transport in every if transport.is_asked()]
+    if is_all(keys):
+        return every
     keys = keys.split(",") if isinstance(keys, str) else keys
     unknown = [key for key in keys if key not in TRANSPORTS]
     if unknown or not keys:
@@ -371,18 +361,11 @@ def _notes(runs: TransportRuns) -> list[str]:
     notes = str(runs.checked["notes"]).splitlines()
     if runs.checked["equal"] is False:
         notes.append("what comes back is not equal to what was sent")
-    warm = _warm_ns(runs)
-    if len(warm) > ROUND_TRIP.fewest and _spread(warm) > UNSTABLE_SHARE:
-        spread = format_share(_spread(warm), decimals=0)
-        notes.append(f"unstable: the middle half of {len(warm)} warm runs spreads {spread}")
+    warm = [point.wall_ns for point in runs.points if not point.cold]
+    if len(warm) > ROUND_TRIP.fewest:
+        low, high = spread(warm)
+        share = (high - low) / max(1, middle_ns(warm))
+        if share > UNSTABLE_SHARE:
+            text = format_share(share, decimals=0)
+            notes.append(f"unstable: the middle half of {len(warm)} warm runs spreads {text}")
     return notes
-
-
-def _warm_ns(runs: TransportRuns) -> list[int]:
-    return [point.wall_ns for point in runs.points if not point.cold]
-
-
-def _spread(warm_ns: Sequence[int]) -> float:
-    """Return the interquartile range over the median."""
-    low, high = spread(warm_ns)
-    return (high - low) / max(1, middle_ns(warm_ns))
