@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jupyter_serprof.analysis.sizes.curve import curve_of
-from jupyter_serprof.analysis.sizes.fit import LinePiece, pieces
-from jupyter_serprof.model import Point
+from jupyter_serprof.analysis.sizes.fit import pieces
+from jupyter_serprof.model import Fit, Point
 
 NOISE_SHARE = 0.05
 REPEATS = 5
@@ -145,11 +145,10 @@ def score(truth: Truth, draw: random.Random) -> Score:
     )
 
 
-def kind_of(found: Sequence[LinePiece]) -> str:
+def kind_of(found: Sequence[Fit]) -> str:
     """Return the class of a whole curve."""
     return found[0].growth if len(found) == 1 else "broken"
 
 
-def _covers(piece: LinePiece, rate: float) -> bool:
-    interval = piece.ns_per_byte
-    return interval is not None and interval.low <= rate <= interval.high
+def _covers(piece: Fit, rate: float) -> bool:
+    return piece.low is not None and piece.high is not None and piece.low <= rate <= piece.high

@@ -74,13 +74,9 @@ def _turns(
     one: str, other: str, curves: Mapping[str, Curve]
 ) -> Iterator[tuple[str, str, int, int]]:
     """Yield the faster, the slower, the last size before and the first size after they turn."""
-    left, right = curves[one], curves[other]
-    sizes = sorted(set(left.sizes_bytes) & set(right.sizes_bytes))
-    gaps = [math.log(_median(left, size) / _median(right, size)) for size in sizes]
+    gaps = _gaps(curves[one], curves[other])
     sure = [
-        (size, gap > 0)
-        for size, gap, width in zip(sizes, gaps, widths_of(left, right, sizes), strict=True)
-        if width is not None and abs(gap) > width
+        (size, gap > 0) for size, gap, _, width in gaps if width is not None and abs(gap) > width
     ]
     for (before, was_slower), (size, is_slower) in pairwise(sure):
         if was_slower != is_slower:
@@ -88,30 +84,31 @@ def _turns(
             yield faster, slower, before, size
 
 
-def _median(curve: Curve, size_bytes: int) -> float:
-    return curve.medians_ns[curve.sizes_bytes.index(size_bytes)]
+def _gaps(one: Curve, other: Curve) -> list[tuple[int, float, float, float | None]]:
+    """Return each size that both have, with three logarithms of ratios.
+
+    How much longer the first takes, how much matters whatever the noise, and how much is sure and
+    matters; None where the noise is unknown.
+    """
+    sides = [
+        {size: (ns, count) for size, ns, count in zip(*columns, strict=True)}
+        for columns in ((c.sizes_bytes, c.medians_ns, c.counts) for c in (one, other))
+    ]
+    shared = sorted(sides[0].keys() & sides[1].keys())
+    freedom = min(one.spread_freedom, other.spread_freedom)
+    cost_ns = max(one.watching_ns, other.watching_ns)
+    quantile = t_quantile(freedom, 1 - _MISTAKEN / len(shared)) if freedom and shared else None
+    found = []
+    for size in shared:
+        (left_ns, left_count), (right_ns, right_count) = (side[size] for side in sides)
+        least = least_gap(min(left_ns, right_ns), cost_ns)
+        noise = math.hypot(_noise(one, left_count), _noise(other, right_count))
+        width = None if quantile is None else max(quantile * noise, least)
+        found.append((size, math.log(left_ns / right_ns), least, width))
+    return found
 
 
-def widths_of(left: Curve, right: Curve, sizes: Sequence[int]) -> list[float | None]:
-    """Return how far apart the logarithms of two times must be, at each size; None: unknown."""
-    freedom = min(left.spread_freedom, right.spread_freedom)
-    if freedom == 0:
-        return [None] * len(sizes)
-    quantile = t_quantile(freedom, 1 - _MISTAKEN / len(sizes))
-    noises = (quantile * math.hypot(_noise(left, size), _noise(right, size)) for size in sizes)
-    least = least_widths(left, right, sizes)
-    return [max(pair) for pair in zip(noises, least, strict=True)]
-
-
-def least_widths(left: Curve, right: Curve, sizes: Sequence[int]) -> list[float]:
-    """Return how far apart they must be at each size to matter, whatever the noise."""
-    cost_ns = max(left.watching_ns, right.watching_ns)
-    faster = (min(_median(left, size), _median(right, size)) for size in sizes)
-    return [least_gap(time_ns, cost_ns) for time_ns in faster]
-
-
-def _noise(curve: Curve, size_bytes: int) -> float:
-    count = curve.counts[curve.sizes_bytes.index(size_bytes)]
+def _noise(curve: Curve, count: int) -> float:
     return max(_LEAST_NOISE, curve.noise_share(count) or 0.0)
 
 
@@ -183,19 +180,12 @@ def _ranked(curves: Mapping[str, Curve]) -> list[tuple[int, Medians]]:
 
 
 def _surely_faster(one: Curve, other: Curve) -> frozenset[int]:
-    sizes = sorted(set(one.sizes_bytes) & set(other.sizes_bytes))
-    if not sizes:
-        return frozenset()
-    ours, theirs = (
-        dict(zip(each.sizes_bytes, each.medians_ns, strict=True)) for each in (one, other)
-    )
-    gaps = [math.log(theirs[size] / ours[size]) for size in sizes]
-    is_ordered = min(gaps) > 0
-    least, widths = least_widths(one, other, sizes), widths_of(one, other, sizes)
+    gaps = _gaps(other, one)
+    is_ordered = all(gap > 0 for _, gap, *_ in gaps)
     return frozenset(
         size
-        for size, gap, own, width in zip(sizes, gaps, least, widths, strict=True)
-        if (is_ordered and gap > own if width is None else gap > width)
+        for size, gap, least, width in gaps
+        if (is_ordered and gap > least if width is None else gap > width)
     )
 
 

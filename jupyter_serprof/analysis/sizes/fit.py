@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.sizes.curve import Curve
+from jupyter_serprof.model import Fit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,40 +57,6 @@ _LEVEL = "the noise hides the growth; more runs would tell"
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class LinePiece:
-    """Sizes over which time lies on one straight line.
-
-    Attributes
-    ----------
-    growth
-        ``constant``, ``linear`` or ``cannot tell``.
-    fixed_ns
-        The line at size 0; in a later piece no cost of a call, and it may be below 0. None where
-        nothing can be told.
-    ns_per_byte
-        Slope of the line; None where nothing can be told.
-    doubt
-        Why nothing can be told; "" where a line is.
-    """
-
-    from_bytes: int
-    to_bytes: int
-    growth: str
-    fixed_ns: float | None = None
-    ns_per_byte: Estimate | None = None
-    doubt: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class _Cut:
     """Sizes ``start`` to ``stop`` (exclusive), with the line that suits them best.
 
@@ -108,8 +75,12 @@ class _Cut:
         return min(2, self.stop - self.start)
 
 
-def pieces(curve: Curve) -> tuple[LinePiece, ...]:
-    """Return the straight pieces of a curve, small sizes first; none for fewer than three sizes."""
+def pieces(curve: Curve) -> tuple[Fit, ...]:
+    """Return the straight pieces of a curve, small sizes first; none for fewer than three sizes.
+
+    ``low`` to ``high`` is the 95 % interval of a slope above 0; ``cause`` says why nothing can be
+    told. In a later piece ``fixed_ns`` is no cost of a call, and it may be below 0.
+    """
     if len(curve.sizes_bytes) < SHORTEST:
         return ()
     noise = _noise(curve)
@@ -118,9 +89,9 @@ def pieces(curve: Curve) -> tuple[LinePiece, ...]:
     return _joined([_piece(curve, cut, noise, scale) for cut in cuts])
 
 
-def _joined(found: Sequence[LinePiece]) -> tuple[LinePiece, ...]:
+def _joined(found: Sequence[Fit]) -> tuple[Fit, ...]:
     """Return pieces where those of which nothing can be told are one: nothing parts them."""
-    joined: list[LinePiece] = []
+    joined: list[Fit] = []
     for piece in found:
         if joined and joined[-1].growth == piece.growth == UNTOLD:
             joined[-1] = replace(joined[-1], to_bytes=piece.to_bytes)
@@ -149,17 +120,12 @@ def _noise(curve: Curve) -> float:
     size_count = len(curve.sizes_bytes)
     windows = [(at, at + 4) for at in range(size_count - 3)] if size_count > SHORTEST + 1 else []
     # Where page faults change, neighbours disagree for another reason than noise.
-    windows = [span for span in windows if not _is_turning(curve, *span)]
+    windows = [(a, z) for a, z in windows if not any(map(curve.faults_turn, range(a + 1, z)))]
     if windows:
         misfits = [cut.misfit for cut in _lines(curve, windows, has_free_start=True)]
         # Two degrees of freedom each: the median of a chi-square over them is ln 2.
         known.append(math.sqrt(float(np.median(misfits)) / 2 / math.log(2)))
     return max(known) if len(known) > 1 else _ASSUMED_NOISE
-
-
-def _is_turning(curve: Curve, start: int, stop: int) -> bool:
-    """Tell whether page faults change within a stretch of sizes."""
-    return any(curve.faults_turn(at) for at in range(start + 1, stop))
 
 
 def _best_cuts(curve: Curve, noise: float) -> list[_Cut]:
@@ -246,27 +212,29 @@ def _interval_scale(curve: Curve, cuts: Sequence[_Cut], noise: float) -> float:
     return max(noise, left) * t_quantile(sure)
 
 
-def _piece(curve: Curve, cut: _Cut, noise: float, scale: float) -> LinePiece:
+def _piece(curve: Curve, cut: _Cut, noise: float, scale: float) -> Fit:
     """Return the line of a cut, or why it is none."""
     import numpy as np
 
     sizes = np.array(curve.sizes_bytes[cut.start : cut.stop])
     logs = np.log(curve.medians_ns[cut.start : cut.stop])
-    ends = int(sizes[0]), int(sizes[-1])
+    low, high = int(sizes[0]), int(sizes[-1])
+    untold = Fit(variant="", cold=False, from_bytes=low, to_bytes=high, growth=UNTOLD)
     if sizes.size < SHORTEST:
-        return LinePiece(*ends, UNTOLD, doubt=_FEW)
+        return replace(untold, cause=_FEW)
     line_ns = np.maximum(cut.fixed_ns + cut.ns_per_byte * sizes, 1e-9)
     off = np.abs(logs - np.log(line_ns))
     if np.median(off) > math.log(_MISSED_HALF) or off.max() > math.log(_MISSED_ONE):
-        return LinePiece(*ends, UNTOLD, doubt=_MISSED)
+        return replace(untold, cause=_MISSED)
     rate, error = cut.ns_per_byte, scale * cut.rate_error
     if rate > error:
-        return LinePiece(*ends, "linear", cut.fixed_ns, Estimate(rate, rate - error, rate + error))
+        line = replace(untold, growth="linear", fixed_ns=cut.fixed_ns, ns_per_byte=rate)
+        return replace(line, low=rate - error, high=rate + error)
     level = math.exp(float(logs.mean()))
     # Surely not in proportion to size.
-    is_slow = 1 + (rate + error) * (ends[1] - ends[0]) / level < ends[1] / ends[0]
+    is_slow = 1 + (rate + error) * (high - low) / level < high / low
     is_level = line_ns[-1] < _FLAT_CHANGE * line_ns[0] and np.ptp(logs) < math.log(_FLAT_RATIO)
     is_near = logs.var() * sizes.size < cut.misfit + _NUMBER_PRICE * noise**2
     if not (is_slow and is_level and is_near):
-        return LinePiece(*ends, UNTOLD, doubt=_LEVEL)
-    return LinePiece(*ends, "constant", level, Estimate(0.0, 0.0, 0.0))
+        return replace(untold, cause=_LEVEL)
+    return replace(untold, growth="constant", fixed_ns=level, ns_per_byte=0.0)

@@ -45,12 +45,6 @@ _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
 _BY_ITSELF = ("dask-scatter", "dask.large-gather")
 
 
-def warm_ns(sweep: Sweep, key: str) -> float | None:
-    """Return the time of the warm runs of a variant; None without warm runs."""
-    walls = _warm_walls(sweep, key)
-    return middle_ns(walls) if walls else None
-
-
 def warm_text(sweep: Sweep, key: str) -> str:
     """Return the time of the warm runs, or both times of runs in two groups; "" without runs."""
     walls = _warm_walls(sweep, key)

@@ -9,7 +9,7 @@ from jupyter_serprof.experiments.engine.document import (
     summarize_repeats,
     summarize_sweep,
     sweep_findings,
-    warm_ns,
+    warm_text,
 )
 from jupyter_serprof.model import Finding, Limits, Point, Sweep, SweepTrace, Variant
 from jupyter_serprof.testing import make_trace
@@ -172,9 +172,9 @@ def test_the_warm_median_leaves_the_cold_run_out() -> None:
     """And is unknown without warm runs."""
     found = sweep({"ray": [900, 10, 30, 20], "pickle": [900]})
 
-    assert warm_ns(found, "ray") == 20 * MS
-    assert warm_ns(found, "pickle") is None
-    assert warm_ns(found, "dask") is None
+    assert warm_text(found, "ray") == "20.0 ms"
+    assert not warm_text(found, "pickle")
+    assert not warm_text(found, "dask")
 
 
 def test_findings_are_those_of_warm_traces_one_of_each_rule() -> None:
