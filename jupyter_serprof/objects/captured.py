@@ -9,17 +9,12 @@ from __future__ import annotations
 import dis
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from jupyter_serprof.objects.ask import (
-    is_a,
-    kind_name,
-    own_names,
-    size_bytes,
-)
+from jupyter_serprof.objects.ask import is_a, kind_name, own_names, size_bytes
 from jupyter_serprof.objects.labels import is_by_value
 
 _SHOWN = 5
@@ -87,16 +82,16 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
 
 def _travelling(value: object) -> Iterator[tuple[Variable, int]]:
     """Yield what is pickled by value with a function or class, and helpers that it captures."""
-
-    def helpers(function: types.FunctionType) -> Iterator[object]:
-        values = (variable.value for variable in variables_of(function))
-        return (inner for part in values if is_by_value(part) for inner in _functions(part))
-
-    for function in reached(_functions(value), helpers, _FUNCTIONS):
-        for variable in variables_of(function):
+    waiting, seen = deque(_functions(value)), set[types.FunctionType]()
+    while waiting and len(seen) < _FUNCTIONS:
+        function = waiting.popleft()
+        for variable in variables_of(function) if function not in seen else ():
             size = size_bytes(variable.value)
             if size is not None:
                 yield variable, size
+            if is_by_value(variable.value):
+                waiting.extend(_functions(variable.value))
+        seen.add(function)
 
 
 def _functions(value: object) -> Iterator[types.FunctionType]:
@@ -110,16 +105,3 @@ def _functions(value: object) -> Iterator[types.FunctionType]:
                     bare = bare.__dict__.get("__wrapped__", bare)
             if is_a(bare, types.FunctionType):
                 yield bare
-
-
-def reached(
-    first: Iterable[object], inside: Callable[[Any], Iterable[object]], most: int
-) -> Iterator[Any]:
-    """Yield objects and what is inside of them, each once, the nearest first."""
-    waiting, seen = deque(first), dict[int, object]()
-    while waiting and len(seen) < most:
-        value = waiting.popleft()
-        if id(value) not in seen:
-            seen[id(value)] = value
-            yield value
-            waiting.extend(inside(value))

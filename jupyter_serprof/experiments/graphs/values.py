@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, NoReturn, cast
 
 from jupyter_serprof.model import ProbeUnavailable
+from jupyter_serprof.objects.ask import is_of
 
 _PIP = 'Run: pip install "jupyter_serprof[dask]"'
 _PLAIN = (list, tuple, set)
@@ -88,13 +89,12 @@ def persisted_futures(collections: Iterable[Any]) -> list[Any] | None:
 
     Nothing is materialized: a layer that is not, is a task that is left.
     """
-    client = sys.modules.get("distributed.client")
     futures = []
     for collection in collections:
         values = _results(collection)
         if values is None:
             return None
-        futures += [value for value in values if client and isinstance(value, client.Future)]
+        futures += [value for value in values if is_of(value, "distributed.client", "Future")]
     return futures
 
 
@@ -117,10 +117,9 @@ def _expression(collection: Any) -> Any:  # noqa: ANN401
 
     Its graph is never asked for: making it may compute divisions.
     """
-    module = sys.modules.get("dask._expr")
     # A Delayed would make a new Delayed of any attribute.
     found = getattr(collection, "expr", None) if has_expression(collection) else None
-    return found if module is not None and isinstance(found, module.Expr) else None
+    return found if is_of(found, "dask._expr", "Expr") else None
 
 
 def has_tasks_left(layer: Any) -> bool:  # noqa: ANN401
@@ -140,8 +139,7 @@ def client_of(collections: Iterable[Any]) -> Any:  # noqa: ANN401
 
     schedule = get_scheduler(collections=list(collections))  # type: ignore[no-untyped-call]  # dask
     owner = getattr(schedule, "__self__", None)
-    module = sys.modules.get("distributed.client")
-    return owner if module is not None and isinstance(owner, module.Client) else None
+    return owner if is_of(owner, "distributed.client", "Client") else None
 
 
 def run_here(collections: Iterable[Any], *, compute: bool) -> tuple[Any, ...]:

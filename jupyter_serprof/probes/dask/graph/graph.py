@@ -25,6 +25,7 @@ _COLUMNS = (
     TableColumn("references", "References", "count"),
     TableColumn("crossing_bytes", "Bytes to workers (predicted)", "bytes"),
 )
+_TITLE = "Who holds the bytes of the graph"
 _NOTE = (
     "Arrays, tables, texts and buffers of a megabyte, as they lie in memory; the share is that of "
     "what was sent. References are task specifications that hold the object; each is pickled with "
@@ -32,7 +33,7 @@ _NOTE = (
 )
 
 
-def table(found: GraphBytes, *, title: str = "Who holds the bytes of the graph") -> Table | None:
+def table(found: GraphBytes, *, title: str = _TITLE) -> Table | None:
     """Return the table ``dask.graph``: the large objects, at most 20 rows; None without any.
 
     Objects that look alike share a row if their layers differ in the token only: bytes and
@@ -54,14 +55,12 @@ def table(found: GraphBytes, *, title: str = "Who holds the bytes of the graph")
 def _row(alike: list[ObjectBytes], sent_bytes: int) -> tuple[Scalar, ...]:
     first, size = alike[0], sum(entry.size_bytes for entry in alike)
     kind = first.kind if len(alike) == 1 else f"{first.kind}, {len(alike)} of them"
-    counts, bytes_ = ([getattr(one, name) for one in alike] for name in _SUMMED)
-    references = None if None in counts else sum(counts)
-    crossing = None if None in bytes_ else sum(bytes_)
+    references, crossing = (
+        None if None in known else sum(filter(None, known))
+        for known in zip(*((one.references, one.crossing_bytes) for one in alike), strict=True)
+    )
     share = min(1.0, size / sent_bytes) if sent_bytes else None
     return first.layer, first.key, kind, first.name, size, share, references, crossing
-
-
-_SUMMED = ("references", "crossing_bytes")
 
 
 class KeptGraphs:
@@ -88,21 +87,18 @@ class KeptGraphs:
         if len(self._kept) > _GRAPHS:
             del self._kept[min(self._kept, key=lambda number: (self._kept[number][0], number))]
 
-    def tables(self, *, seconds: float = _SECONDS) -> list[Table]:
+    def tables(self) -> list[Table]:
         """Return a table for each graph, in the order in which they were sent, and let them go."""
         kept, self._kept = self._kept, {}
-        made = [self._table(number, *kept[number], len(kept), seconds) for number in sorted(kept)]
+        made = [self._table(number, *kept[number], len(kept)) for number in sorted(kept)]
         return [table for table in made if table is not None]
 
-    def _table(
-        self, number: int, sent_bytes: int, graph: object, count: int, seconds: float
-    ) -> Table | None:
+    def _table(self, number: int, sent_bytes: int, graph: object, count: int) -> Table | None:
         from jupyter_serprof.probes.dask.graph.look import graph_bytes  # the first recording waits
 
-        title = "Who holds the bytes of the graph"
-        title = title if count == 1 else f"{title} of computation {number + 1}"
+        title = _TITLE if count == 1 else f"{_TITLE} of computation {number + 1}"
         try:
-            return table(graph_bytes(graph, sent_bytes, seconds=seconds / count), title=title)
+            return table(graph_bytes(graph, sent_bytes, seconds=_SECONDS / count), title=title)
         except Exception as error:  # noqa: BLE001  (a graph of another Dask)
             kind = type(error).__name__
             self.notes.append(f"who holds the bytes of graph {number} is not known: {kind}")

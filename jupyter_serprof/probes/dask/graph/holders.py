@@ -44,20 +44,15 @@ def label(value: object) -> str:
     kind = type(value)
     library = kind_module(kind).partition(".")[0]
     name = qualified_name(kind) if library == "builtins" else f"{library}.{qualified_name(kind)}"
-    if container := _container_name(value):
-        return container
+    # Dask's node of a list; it is abstract, so that issubclass would ask the metaclass.
+    nested = getattr(sys.modules.get("dask._task_spec"), "NestedContainer", None)
+    if any(base is nested for base in bases_of(kind)):
+        return kind_name(kind).lower()
     if is_a(value, types.FunctionType):
         name = f"function {value.__name__}"
     dtype = attribute(attribute(value, "dtype"), "name") if is_known(value) else None
     said = (name, dtype if type(dtype) is str else "", _shape(value))
     return " ".join(part for part in said if part)
-
-
-def _container_name(value: object) -> str:
-    """Return ``list`` for Dask's node of a list; empty for what is no such node."""
-    kind = getattr(sys.modules.get("dask._task_spec"), "NestedContainer", None)
-    own = type(value)
-    return kind_name(own).lower() if any(base is kind for base in bases_of(own)) else ""
 
 
 def _shape(value: object) -> str:

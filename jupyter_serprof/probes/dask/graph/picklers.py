@@ -5,30 +5,15 @@ Objects are reduced as the last pickler does that ``distributed.protocol.pickle.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof.capture.recorder import paused_collector
+from jupyter_serprof.objects.ask import is_of
 from jupyter_serprof.objects.picklers import CountingFile, by_value_pickler, careful
 from jupyter_serprof.probes.dask.graph.sections import Section, sections
-
-
-def node_kinds() -> set[type]:
-    """Return the classes of nodes of a graph; empty where Dask has none."""
-    spec = sys.modules.get("dask._task_spec")
-    node, ref = getattr(spec, "GraphNode", None), getattr(spec, "TaskRef", None)
-    found = set(_with_subclasses(node)) if node is not None else set()
-    return found | ({ref} if ref is not None else set())
-
-
-def _with_subclasses(kind: Any) -> Iterator[type]:  # noqa: ANN401  (a class)
-    yield kind
-    for below in kind.__subclasses__():
-        yield from _with_subclasses(below)
-
 
 _SECONDS = 5.0
 _DEPTH = 20
@@ -97,7 +82,7 @@ def _inside(section: Section, key: object, value: object, kind: Any) -> Unpickla
 
 def arguments(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  (a task or not)
     """Yield the function and the arguments of a task, as an object or as a tuple."""
-    if type(value) in node_kinds():
+    if is_of(value, "dask._task_spec", "GraphNode", "TaskRef"):
         for name, slot in (("function", "func"), ("value", "value")):
             if hasattr(value, slot):
                 yield name, getattr(value, slot)

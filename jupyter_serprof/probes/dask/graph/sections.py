@@ -11,7 +11,6 @@ from __future__ import annotations
 import copy
 import functools
 import math
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from jupyter_serprof.model import UsageError
 from jupyter_serprof.objects.ask import (
     is_a,
     is_exactly,
+    is_of,
     kind_module,
     kind_name,
     length,
@@ -73,17 +73,15 @@ def sections(graph: object) -> Iterator[Section]:
         If it is nothing of Dask.
     """
     graph = sent_graph(graph)
-    if _is_a(graph, "dask._expr", "Expr"):
+    if is_of(graph, "dask._expr", "Expr"):
         yield from _expression(graph)
     elif hasattr(graph, "layers"):
         yield from _high_level(graph)
     elif is_a(graph, Mapping):
         yield _tasks(LOW_LEVEL, graph)  # type: ignore[arg-type]  # tasks
     else:
-        message = (
-            f"a {type(graph).__name__} has no graph; "
-            "give a Dask collection, its .dask, or an expression"
-        )
+        give = "give a Dask collection, its .dask, or an expression"
+        message = f"a {type(graph).__name__} has no graph; {give}"
         raise UsageError(message)
 
 
@@ -91,18 +89,13 @@ def sent_graph(graph: object) -> object:
     """Return the graph inside what is sent, or of a collection."""
     while type(graph).__name__ in ("Serialize", "ToPickle"):
         graph = graph.data  # type: ignore[attr-defined]
-    if _is_a(graph, "dask._expr", "Expr") or is_a(graph, Mapping):
+    if is_of(graph, "dask._expr", "Expr") or is_a(graph, Mapping):
         return graph
     if hasattr(type(graph), "expr") or "expr" in getattr(graph, "__dict__", ()):
         return graph.expr  # type: ignore[attr-defined]  # .dask would materialize it
     if hasattr(graph, "__dask_graph__"):
         return graph.__dask_graph__()
     return graph
-
-
-def _is_a(value: object, module: str, name: str) -> bool:
-    kind = getattr(sys.modules.get(module), name, None)
-    return kind is not None and is_a(value, kind)
 
 
 # High level graphs
@@ -120,9 +113,9 @@ def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Laye
     elif not _has_plain_state(layer):
         yield Section(name, [(name, layer)])
         return
-    if _is_a(layer, "dask.blockwise", "Blockwise") and kind_module(type(layer)).startswith("dask"):
+    if is_of(layer, "dask.blockwise", "Blockwise") and kind_module(type(layer)).startswith("dask"):
         yield from _blockwise(name, layer)
-    elif _is_a(layer, "dask.highlevelgraph", "MaterializedLayer"):
+    elif is_of(layer, "dask.highlevelgraph", "MaterializedLayer"):
         state = state_of(layer)
         yield _tasks(name, state["mapping"])  # type: ignore[arg-type]  # tasks
         yield Section(name, [entry for entry in state.items() if entry[0] != "mapping"], times=0)
@@ -199,7 +192,7 @@ def _expression(expression: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr
         if is_ready:
             yield from _node(node)
             continue
-        below = [part for part in node.operands if _is_a(part, "dask._expr", "Expr")]
+        below = [part for part in node.operands if is_of(part, "dask._expr", "Expr")]
         new = [part for part in below if id(part) not in seen]
         seen |= {id(part) for part in new}
         waiting += [(node, True), *((part, False) for part in reversed(new))]
@@ -208,7 +201,7 @@ def _expression(expression: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr
 def _node(node: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
     names = [*type(node)._parameters, *map(str, range(len(node.operands)))]  # noqa: SLF001  (its own protocol)
     named = zip(names, node.operands, strict=False)
-    operands = [entry for entry in named if not _is_a(entry[1], "dask._expr", "Expr")]
+    operands = [entry for entry in named if not is_of(entry[1], "dask._expr", "Expr")]
     if type(node).__name__ == "_MapExpr":
         yield from _mapped(dict(operands))
     elif "dsk" in type(node)._parameters:  # noqa: SLF001  (as above)
