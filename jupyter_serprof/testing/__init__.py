@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 from typing import Any, ClassVar, Protocol, cast
@@ -183,37 +184,23 @@ class ProbeContract:
 
     def test_removing_leaves_the_identical_attributes(self) -> None:
         """After a recording every watched attribute is the very object it was before."""
-        before = self._attributes()
-        recorder = self._recorder()
-        recorder.start()
-        expect(bool(armed_places()), "the probe armed nothing while its library is imported")
-        self.call()
-        recorder.stop()
-        _expect_same(before, self._attributes())
+        with self._recorded():
+            expect(bool(armed_places()), "the probe armed nothing while its library is imported")
+            self.call()
 
     def test_an_interrupted_call_leaves_the_identical_attributes(self) -> None:
         """An error inside a recording does not leave anything behind."""
-        before = self._attributes()
-        recorder = self._recorder()
-        recorder.start()
-        try:
+        with self._recorded():
             _error_of(self.failing_call)
-        finally:
-            recorder.stop()
-        _expect_same(before, self._attributes())
 
     def test_arming_twice_records_a_call_once_and_removes_all(self) -> None:
         """Arming again neither doubles the spans nor leaves a second hook behind."""
-        before = self._attributes()
         once = len(self._spans(self.call))
-        recorder = self._recorder()
-        recorder.start()
-        recorder.probes[0].arm(recorder)
-        self.call()
-        recorder.stop()
+        with self._recorded() as recorder:
+            recorder.probes[0].arm(recorder)
+            self.call()
         twice = len(freeze(recorder, name="twice").spans)
         expect(once == twice, f"armed twice it recorded {twice} spans instead of {once}")
-        _expect_same(before, self._attributes())
 
     def test_nested_recordings_both_have_the_spans(self) -> None:
         """A recording inside a recording takes nothing away from either."""
@@ -251,9 +238,8 @@ class ProbeContract:
 
     def test_it_reports_its_states(self) -> None:
         """``quality`` says whether a probe was armed, and which version it saw."""
-        recorder = self._recorder()
-        recorder.start()
-        recorder.stop()
+        with self._recorded() as recorder:
+            pass
         report = recorder.probes[0].report()
         expect(report.state == "armed", f"state is {report.state!r} after arming")
         expect(bool(report.name), "the report has no name")
@@ -294,13 +280,21 @@ class ProbeContract:
         return Recorder([self.probe()], clock=TickClock(tick_ns=10))
 
     def _spans(self, call: Callable[[], object]) -> tuple[Span, ...]:
+        with self._recorded() as recorder:
+            call()
+        return freeze(recorder, name="contract").spans
+
+    @contextmanager
+    def _recorded(self) -> Iterator[Recorder]:
+        """Record a block; behind it every watched attribute is what it was before."""
+        before = self._attributes()
         recorder = self._recorder()
         recorder.start()
         try:
-            call()
+            yield recorder
         finally:
             recorder.stop()
-        return freeze(recorder, name="contract").spans
+        _expect_same(before, self._attributes())
 
     def _attributes(self) -> dict[str, object]:
         """Return what stands at every place of the probe now, and who listens to Python itself."""
