@@ -77,23 +77,17 @@ def check(comparison: Comparison, limit: str | float) -> str:
         message = f"--fail-above {format_share(share)} has nothing to judge by: {why}"
         raise UsageError(message)
     least = 1 + max(share, comparison.noise_share or 0.0)
-    slow = [change for change in walls if change.verdict == "slower" and _low(change) > least]
+    slower = (change for change in walls if change.verdict == "slower")
+    slow = [change for change in slower if (change.low or 0.0) > least]
     if slow:
         shown = first_of([error_text(change) for change in slow], _MOST_NAMED)
         message = f"slower by more than {format_share(share)}: {shown}"
         raise RegressionError(message)
-    doubts = [change for change in walls if change.high is not None and change.high > 1 + share]
-    shown = first_of([_doubt_text(change) for change in doubts], _MOST_NAMED)
+    open_ = [change for change in walls if change.high is not None and change.high > 1 + share]
+    doubts = [", ".join(filter(None, (error_text(one), one.reason))) for one in open_]
+    shown = first_of(doubts, _MOST_NAMED)
     told = f"cannot tell whether it is slower by more than {format_share(share)}: {shown}"
     return told if doubts else ""
-
-
-def _low(change: Change) -> float:
-    return change.low or 0.0
-
-
-def _doubt_text(change: Change) -> str:
-    return f"{error_text(change)}{change.reason and f', {change.reason}'}"
 
 
 def error_text(change: Change) -> str:

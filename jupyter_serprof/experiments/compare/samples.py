@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import median
 
 from jupyter_serprof.analysis.findings.dask_facts import graph_kind, graph_notes
-from jupyter_serprof.model import Point, Sweep, Trace, UsageError
+from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.model.units import first_of, format_bytes
 
 #: Time that no stage explains is compared as one.
@@ -83,7 +84,10 @@ def match(before: Trace | Sweep, after: Trace | Sweep) -> tuple[list[Match], lis
         If nothing can be compared.
     """
     made = _samples(before), _samples(after)
-    notes = list(_size_notes(*made))
+    notes = list[str]()
+    if _are_near(*made) and made[0][0].size_bytes != made[1][0].size_bytes:
+        one, other = (format_bytes(side[0].size_bytes) for side in made)
+        notes.append(f"sizes differ a little: {one} before, {other} after")
     ones, others = _alike(*made)
     known = {_key(sample): sample for sample in others}
     found = [Match(sample, known[_key(sample)]) for sample in ones if _key(sample) in known]
@@ -108,31 +112,24 @@ def _key(sample: Sample) -> tuple[str, int | None, bool | None]:
 def _samples(doc: Trace | Sweep) -> list[Sample]:
     if isinstance(doc, Trace):
         failure = "" if doc.outcome == _ENDED else f"did not end ({doc.outcome})"
-        return [Sample("", "", None, None, (_run_of(doc),), failure)]
+        owned: Counter[str] = Counter()
+        for row in doc.waterfall.rows if doc.waterfall else ():
+            owned[row.stage] += row.self_ns
+        return [Sample("", "", None, None, (_run(doc.wall_ns, owned),), failure)]
     titles = {variant.key: variant.title for variant in doc.variants}
-    points: dict[tuple[str, int | None, bool], list[Point]] = {}
+    runs: dict[tuple[str, int | None, bool], list[Run]] = {}
     for point in doc.points:
-        points.setdefault((point.variant, point.size_bytes, point.cold), []).append(point)
+        run = _run(point.wall_ns, point.stages, point.minor_faults)
+        runs.setdefault((point.variant, point.size_bytes, point.cold), []).append(run)
     return [
-        Sample(key, titles.get(key, key), size, is_cold, tuple(map(_run_at, found)))
-        for (key, size, is_cold), found in points.items()
+        Sample(key, titles.get(key, key), size, is_cold, tuple(found))
+        for (key, size, is_cold), found in runs.items()
     ]
 
 
-def _run_of(trace: Trace) -> Run:
-    owned: dict[str, int] = {}
-    for row in trace.waterfall.rows if trace.waterfall else ():
-        owned[row.stage] = owned.get(row.stage, 0) + row.self_ns
-    return _complete(trace.wall_ns, owned)
-
-
-def _run_at(point: Point) -> Run:
-    return replace(_complete(point.wall_ns, point.stages), pages=point.minor_faults)
-
-
-def _complete(wall_ns: int, stages: Mapping[str, int]) -> Run:
+def _run(wall_ns: int, stages: Mapping[str, int], pages: int | None = None) -> Run:
     rest = wall_ns - sum(stages.values())
-    return Run(wall_ns, {**stages, UNACCOUNTED: max(0, rest)} if stages else {})
+    return Run(wall_ns, {**stages, UNACCOUNTED: max(0, rest)} if stages else {}, pages)
 
 
 def _alike(
@@ -158,12 +155,6 @@ def _are_near(before: Sequence[Sample], after: Sequence[Sample]) -> bool:
     if not len(sides[0]) == len(sides[1]) == 1 or len(sizes) < len(sides):
         return False
     return max(sizes) - min(sizes) <= _SAME_SIZE_SHARE * max(sizes)
-
-
-def _size_notes(before: Sequence[Sample], after: Sequence[Sample]) -> Iterator[str]:
-    if _are_near(before, after) and before[0].size_bytes != after[0].size_bytes:
-        one, other = (format_bytes(side[0].size_bytes) for side in (before, after))
-        yield f"sizes differ a little: {one} before, {other} after"
 
 
 def _is_single(samples: Sequence[Sample]) -> bool:

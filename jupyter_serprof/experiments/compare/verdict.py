@@ -76,7 +76,13 @@ class _Times:
     before_ns: Sequence[int]
     after_ns: Sequence[int]
     shown_ns: tuple[int, int]
-    is_small: bool = False
+    is_small: bool
+    is_paired: bool
+
+    def shift(self, alpha: float = ALPHA) -> Shift:
+        """Return the shift between both sides; of runs in turns that of the pairs."""
+        method = paired_shift if self.is_paired else shift_of
+        return method(self.before_ns, self.after_ns, alpha)
 
     @property
     def has_both(self) -> bool:
@@ -86,8 +92,9 @@ class _Times:
 
     @property
     def is_judged(self) -> bool:
-        """Tell whether it can have a verdict of its own."""
-        return self.has_both and not self.is_small and not self.match.failure
+        """Tell whether it can have a verdict of its own, by runs enough for an interval."""
+        is_meant = self.has_both and not self.is_small and not self.match.failure
+        return is_meant and self.shift().low is not None
 
 
 def compare(
@@ -122,12 +129,12 @@ def compare(
         check_question(before.name, after.name)
     matches, notes = match(before, after)
     notes += notes_on(before, after)
-    lines = [line for found in matches for line in _lines(found)]
-    judged = [line for line in lines if line.is_judged and _is_enough(line, is_paired=is_paired)]
+    lines = [line for found in matches for line in _lines(found, is_paired=is_paired)]
+    judged = [line for line in lines if line.is_judged]
     walls = sum(line.key == "" for line in judged)
     families = max(1, walls), max(1, len(judged) - walls)
     machine = None if is_paired else machine_between(before, after)
-    changes = [_change(line, families, machine, is_paired=is_paired) for line in lines]
+    changes = [_change(line, families, machine) for line in lines]
     if not is_paired and any(change.low is not None for change in changes):
         notes.append(machine_text(machine) if machine else TIMES_APART)
     return Comparison(
@@ -141,11 +148,11 @@ def compare(
     )
 
 
-def _lines(found: Match) -> Iterator[_Times]:
+def _lines(found: Match, *, is_paired: bool) -> Iterator[_Times]:
     sides = found.before.runs, found.after.runs
     shown = [middle_run(runs, lambda run: run.wall_ns) for runs in sides]
     keys = {key for runs in sides for run in runs for key in run.stages}
-    for key in ("", *sorted(keys, key=_road)):
+    for key in ("", *sorted(keys, key=lambda key: (key == UNACCOUNTED, stage(key).order, key))):
         before, after = ([run.owned_ns(key) for run in runs] for runs in sides)
         shares = [
             middle_ns(times) / max(1, run.wall_ns)
@@ -154,11 +161,7 @@ def _lines(found: Match) -> Iterator[_Times]:
         if not key or any(before) or any(after):
             middles = shown[0].owned_ns(key), shown[1].owned_ns(key)
             is_small = bool(key) and max(shares) < SMALLEST_SHARE
-            yield _Times(key, found, before, after, middles, is_small)
-
-
-def _road(key: str) -> tuple[bool, int, str]:
-    return key == UNACCOUNTED, stage(key).order, key
+            yield _Times(key, found, before, after, middles, is_small, is_paired)
 
 
 def _title(key: str) -> str:
@@ -167,9 +170,7 @@ def _title(key: str) -> str:
     return stage(key).title if key else "Wall time"
 
 
-def _change(
-    line: _Times, families: tuple[int, int], machine: Machine | None, *, is_paired: bool
-) -> Change:
+def _change(line: _Times, families: tuple[int, int], machine: Machine | None) -> Change:
     one, other = line.shown_ns
     sample = line.match.before
     change = Change(
@@ -189,8 +190,8 @@ def _change(
     if not line.has_both:
         return _one_sided(change)
     family = families[0] if line.key == "" else families[1]
-    found = _judged(change, line, family, is_paired=is_paired)
-    return found if is_paired else _over_machine(found, line, machine)
+    found = _judged(change, line, family)
+    return found if line.is_paired else _over_machine(found, line, machine)
 
 
 def _over_machine(change: Change, line: _Times, machine: Machine | None) -> Change:
@@ -212,9 +213,9 @@ def _one_sided(change: Change) -> Change:
     return replace(change, verdict="only before" if change.after_ns is None else "only after")
 
 
-def _judged(change: Change, line: _Times, family: int, *, is_paired: bool) -> Change:
-    shown = _shift(line, ALPHA, is_paired=is_paired)
-    strict = _shift(line, (PAIRED_ALPHA if is_paired else ALPHA) / family, is_paired=is_paired)
+def _judged(change: Change, line: _Times, family: int) -> Change:
+    shown = line.shift()
+    strict = line.shift((PAIRED_ALPHA if line.is_paired else ALPHA) / family)
     known = replace(
         change,
         ratio=math.exp(shown.value),
@@ -224,15 +225,6 @@ def _judged(change: Change, line: _Times, family: int, *, is_paired: bool) -> Ch
     if reason := _doubt(line, shown, strict, family):
         return replace(known, reason=reason)
     return replace(known, verdict="slower" if shown.value > 0 else "faster")
-
-
-def _is_enough(line: _Times, *, is_paired: bool) -> bool:
-    """Tell whether there are enough runs for an interval; the others are no test of anything."""
-    return _shift(line, ALPHA, is_paired=is_paired).low is not None
-
-
-def _shift(line: _Times, alpha: float, *, is_paired: bool) -> Shift:
-    return (paired_shift if is_paired else shift_of)(line.before_ns, line.after_ns, alpha)
 
 
 def _doubt(line: _Times, shown: Shift, strict: Shift, family: int) -> str:
