@@ -36,7 +36,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 def spread(values: Sequence[float], decimals: int = 3) -> str:
     """Return a median with its quartiles; of one value, that."""
-    low, median, high = quartiles(values) if len(values) > 1 else values * 3
+    low, median, high = quartiles(values) if len(values) > 1 else (values[0],) * 3
     around = f" [{low:.{decimals}f}, {high:.{decimals}f}]" if len(values) > 1 else ""
     return f"{median:.{decimals}f}{around}"
 

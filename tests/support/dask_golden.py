@@ -156,7 +156,7 @@ def _prefixes(*rows: tuple[str, int, float]) -> Table:
 Task = tuple[str, int, float, float]
 
 
-def ran(*tasks: Task, graphs: int = 1, size: int = 0) -> Trace:
+def ran(*tasks: Task, graphs: int = 1, size: int = 0, waits: int = 0) -> Trace:
     """Return tasks of two workers: (name, worker, start, duration) each, of so many graphs."""
     spans: list[tuple[Any, ...]] = [("dask.serialize", CLIENT, 0, 1)] * graphs
     spans += [("dask.execute", f"worker {at}/thread 1", *times) for _, at, *times in tasks]
@@ -168,12 +168,19 @@ def ran(*tasks: Task, graphs: int = 1, size: int = 0) -> Trace:
     named = [span._replace(name=name) for span, name in zip(trace.spans, names, strict=True)]
     sums = {name: [took for own, *_, took in tasks if own == name] for name, *_ in tasks}
     rows = [(name, len(own), round(sum(own) * 1e6), size) for name, own in sums.items()]
-    return replace(trace, spans=tuple(named), tables=(tasks_table(*rows),))
+    groups = tuple(Group(f"{at}: compute", at, at + 1) for at in range(waits))
+    return replace(trace, spans=tuple(named), tables=(tasks_table(*rows),), groups=groups)
 
 
 def in_turn(name: str, workers: int, count: int = 6, took: float = 100) -> list[Task]:
     """Return tasks of which as many run side by side as there are workers."""
     return [(name, 1 + at % workers, 5 + at // workers * took, took) for at in range(count)]
+
+
+def looped(count: int, workers: int = 1, waits: int | None = None) -> Trace:
+    """Return computations of one task each, most of which are waited for."""
+    tasks = in_turn("slow", workers, count)
+    return ran(*tasks, graphs=count, waits=count if waits is None else waits)
 
 
 def parted(count: int, steps: int = 8, size: int = 40_000) -> Trace:
@@ -252,8 +259,9 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (repeats((10, 10), (10, 0)), repeats((10, 0), (10, 10))),
     ],
     "dask.compute-in-loop": [
-        (ran(*in_turn("slow", 2), graphs=6), ran(*in_turn("slow", 1), graphs=6)),
-        (ran(*in_turn("slow", 1, 3), graphs=3), ran(*in_turn("slow", 1, 4), graphs=4)),
+        (looped(6, workers=2), looped(6)),
+        (looped(3), looped(4)),
+        (looped(6, waits=2), looped(6, waits=3)),
     ],
     "dask.chain": [
         (ran(*in_turn("add", 2)), ran(*in_turn("add", 1))),

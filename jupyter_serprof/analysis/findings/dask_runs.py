@@ -20,6 +20,8 @@ from jupyter_serprof.model.units import counted, format_bytes, format_count, for
 
 #: Fewer tasks one after the other are no loop and no chain.
 FEW_TASKS = 4
+#: Of computations, as groups of rows.
+MOST_GROUPS = 12
 #: Tasks that overlap for less than this are said to run one after the other.
 OVERLAP = 1.2
 #: What could be saved of the time, from here on it is worth a sentence.
@@ -55,7 +57,9 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
     kinds = {word(entry, "kind") for entry in records(trace, "dask.computations")}
     graphs = len(spans_of(trace, "dask.serialize"))
     name = prefix(max(tasks, key=lambda span: span.duration_ns).name)
-    is_loop, is_alike = 2 * graphs >= count, all(prefix(span.name) == name for span in tasks)
+    # What is sent without a wait between is one group; of many computations twelve are told.
+    is_loop = 2 * graphs >= count and 2 * len(trace.groups) >= min(graphs, MOST_GROUPS)
+    is_alike = all(prefix(span.name) == name for span in tasks)
     saved_ns = (1 - 1 / min(lanes, count)) * covered_ns(tasks)
     if is_loop:
         saved_ns += (1 - 1 / graphs) * _between_ns(trace, tasks)
