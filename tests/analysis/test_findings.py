@@ -347,8 +347,9 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     "pickle.slow": [
         (dumped((9_000_000, 0)), dumped((8_990_000, 0))),
         # Of little where it takes a fifth of the time.
-        (lasting(dumped((999_999, 0)), 151), lasting(dumped((999_999, 0)), 150)),
-        (lasting(dumped((999_999, 0)), 200), lasting(dumped((1_000_000, 0)), 200)),
+        (lasting(dumped((9_999, 0)), 151), lasting(dumped((9_999, 0)), 150)),
+        (dumped((30_001, 0)), dumped((30_000, 0))),
+        (dumped((999_999, 0)), dumped((1_000_000, 0))),
         (dumped((10**6, 0), ms=19.9), dumped((10**6, 0), ms=20)),
         (many(), many(objects=5)),
         (many(), many(ms=300)),

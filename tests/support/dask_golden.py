@@ -269,6 +269,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
     ],
     "dask.one-task": [
         (ran(("all_of", 1, 5, 400), ("b", 2, 5, 390)), ran(("all_of", 1, 5, 400))),
+        (ran(("all_of", 1, 5, 299.9)), ran(("all_of", 1, 5, 300))),
         (
             ran(("all_of", 1, 5, 400), ("b", 1, 5, 401)),
             ran(("all_of", 1, 5, 400), ("b", 1, 405, 9)),

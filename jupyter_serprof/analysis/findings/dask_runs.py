@@ -27,6 +27,8 @@ OVERLAP = 1.2
 #: What could be saved of the time, from here on it is worth a sentence.
 WORTH_SHARE = 0.2
 JOINED_BYTES = 1_000_000
+#: Half of it: what one task takes that is worth to be parted.
+LONG_NS = 600_000_000
 #: What makes the partitions of a data frame, as Dask names its tasks.
 _SOURCES = ("frompandas", "readcsv", "readparquet", "frommap")
 MANY_PARTITIONS, MANY_STEPS, PARTITION_BYTES = 50, 8, 1_000_000
@@ -112,7 +114,8 @@ def one_task(trace: Trace) -> Iterable[Finding]:
     lanes, total_ns = _places(trace), compute_ns(trace) or 0
     tasks = list(indexed(trace, _EXECUTE))
     index, longest = max(tasks, key=lambda pair: pair[1].duration_ns, default=(0, None))
-    if longest is None or lanes < 2 or 2 * longest.duration_ns < total_ns:  # noqa: PLR2004
+    took_ns = longest.duration_ns if longest else 0
+    if longest is None or lanes < 2 or 2 * took_ns < max(total_ns, LONG_NS):  # noqa: PLR2004
         return
     if sum(span.duration_ns for _, span in tasks) > OVERLAP * covered_ns(s for _, s in tasks):
         return

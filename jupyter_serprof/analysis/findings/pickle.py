@@ -24,8 +24,8 @@ COPIED_TWICE = 1.8
 #: Of the pickle; protocol 5 copies only contiguous arrays once.
 CONTIGUOUS_SHARE = 0.8
 SMALL_BYTES = 1_000_000
-#: Of the time: a pickle of little that takes as much is slow, too.
-SLOW_SHARE = 0.2
+#: A pickle of little is slow, too, that takes so much of the time; many small objects take less.
+SLOW_SHARE, SLOW_NS_PER_BYTE = 0.2, 1_000
 SMALL_NS = 20_000_000
 #: Of the speed of a copy: below it the bytes are not the work.
 SMALL_SHARE = 0.03
@@ -128,7 +128,8 @@ def _slow(trace: Trace, least_bytes: int = SMALL_BYTES) -> Iterable[tuple[int, S
         for index, span in indexed(trace, key):
             size = number(span, "in_band_bytes") or 0
             work_ns = span.duration_ns - _new_pages_ns(span, trace.limits)
-            is_small = size < SMALL_BYTES and work_ns < SLOW_SHARE * trace.wall_ns
+            least_ns = max(SLOW_SHARE * trace.wall_ns, size * SLOW_NS_PER_BYTE)
+            is_small = size < SMALL_BYTES and work_ns < least_ns
             if not warm or size < least_bytes or is_small or work_ns < SMALL_NS:
                 continue
             # What was handed over is not in the rate.
