@@ -107,34 +107,27 @@ def pieces_of(segments: list[Segment]) -> list[tuple[int, int]]:
 
 
 @given(segment_lists(), st.integers(1, 6))
-def test_merged_pieces_stay_within_the_limit_and_cover_what_they_covered(
-    segments: list[Segment], limit: int
-) -> None:
-    """However few pieces are allowed, no owned instant is lost and the ends stay."""
-    before = set(instants(segments))
-
-    pieces = fewer_pieces(pieces_of(segments), limit)
-
-    after = {at for start, length in pieces for at in range(start, start + length)}
-    assert len(pieces) <= limit
-    assert before <= after
-    assert all(a + length < b for (a, length), (b, _) in pairwise(pieces))
-    assert not segments or (min(after), max(after)) == (min(before), max(before))
-
-
-@given(segment_lists(), st.integers(1, 6))
 @example([Segment(0, 1, 0), Segment(6, 7, 1), Segment(12, 13, 2), Segment(14, 15, 3)], 2)
 def test_of_the_gaps_the_smallest_close(segments: list[Segment], limit: int) -> None:
-    """What a picture loses above the limit is as little as possible, and nothing below it."""
+    """What a picture loses above the limit is as little as possible, and nothing below it.
+
+    However few pieces are allowed, no owned instant is lost and the ends stay.
+    """
+    before = set(instants(segments))
     exact = fewer_pieces(pieces_of(segments), 64)
     gaps = sorted(b - (a + length) for (a, length), (b, _) in pairwise(exact))
     least = sum(gaps[: max(0, len(exact) - limit)])
 
     pieces = fewer_pieces(pieces_of(segments), limit)
 
+    after = {at for start, length in pieces for at in range(start, start + length)}
     covered, owned_ns = (sum(length for _, length in found) for found in (pieces, exact))
     assert covered - owned_ns == least
-    assert owned_ns == len(instants(segments))
+    assert owned_ns == len(before)
+    assert len(pieces) <= limit
+    assert before <= after
+    assert all(a + length < b for (a, length), (b, _) in pairwise(pieces))
+    assert not segments or (min(after), max(after)) == (min(before), max(before))
 
 
 def test_pieces_that_overlap_stay_covered() -> None:

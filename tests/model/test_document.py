@@ -83,27 +83,15 @@ def complaint(document: object) -> str:
 # Round trips
 
 
-@given(traces())
-@settings(max_examples=50)
-def test_a_trace_comes_back_with_its_stages_and_lanes_described(trace: Trace) -> None:
+@given(traces() | sweeps())
+@settings(max_examples=80, phases=[Phase.generate])  # to shrink traces within sweeps takes minutes
+def test_a_document_comes_back_with_its_stages_and_lanes_described(doc: Trace | Sweep) -> None:
     """Every field is equal after saving, and each stage and lane in use is in its table."""
-    document = travelled(trace)
+    document = travelled(doc)
 
     read = from_document(document)
 
-    assert read == described(trace)
-    assert travelled(read) == document
-
-
-@given(sweeps())
-@settings(max_examples=30, phases=[Phase.generate])  # to shrink traces within sweeps takes minutes
-def test_a_sweep_comes_back_with_its_traces(sweep: Sweep) -> None:
-    """Variants, points, fits and representative traces are equal after saving."""
-    document = travelled(sweep)
-
-    read = from_document(document)
-
-    assert read == described_sweep(sweep)
+    assert read == (described_sweep(doc) if isinstance(doc, Sweep) else described(doc))
     assert travelled(read) == document
 
 
