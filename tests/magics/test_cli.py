@@ -129,6 +129,8 @@ def test_a_value_makes_the_round_trip(folder: Path) -> None:
     assert code == 0
     assert isinstance(sweep, Sweep)
     assert [point.variant for point in sweep.points] == ["pickle"] * 3
+    assert run("-q", "--save", "code", "x = [1, 2]", "x") == 0
+    assert isinstance(load(folder / "code.serprof.json"), Trace)  # behind a statement it is code
 
 
 def test_help_shows_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
