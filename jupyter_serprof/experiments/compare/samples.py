@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import median
 
 from jupyter_serprof.analysis.findings.dask_facts import graph_kind, graph_notes
-from jupyter_serprof.model import Sweep, Trace, UsageError
+from jupyter_serprof.experiments.engine.runs import point_of
+from jupyter_serprof.model import Point, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import first_of, format_bytes
 
 #: Time that no stage explains is compared as one.
@@ -112,24 +112,22 @@ def _key(sample: Sample) -> tuple[str, int | None, bool | None]:
 def _samples(doc: Trace | Sweep) -> list[Sample]:
     if isinstance(doc, Trace):
         failure = "" if doc.outcome == _ENDED else f"did not end ({doc.outcome})"
-        owned: Counter[str] = Counter()
-        for row in doc.waterfall.rows if doc.waterfall else ():
-            owned[row.stage] += row.self_ns
-        return [Sample("", "", None, None, (_run(doc.wall_ns, owned),), failure)]
+        run = _run(point_of("", None, 0, doc))
+        return [Sample("", "", None, None, (run,), failure)]
     titles = {variant.key: variant.title for variant in doc.variants}
     runs: dict[tuple[str, int | None, bool], list[Run]] = {}
     for point in doc.points:
-        run = _run(point.wall_ns, point.stages, point.minor_faults)
-        runs.setdefault((point.variant, point.size_bytes, point.cold), []).append(run)
+        runs.setdefault((point.variant, point.size_bytes, point.cold), []).append(_run(point))
     return [
         Sample(key, titles.get(key, key), size, is_cold, tuple(found))
         for (key, size, is_cold), found in runs.items()
     ]
 
 
-def _run(wall_ns: int, stages: Mapping[str, int], pages: int | None = None) -> Run:
-    rest = wall_ns - sum(stages.values())
-    return Run(wall_ns, {**stages, UNACCOUNTED: max(0, rest)} if stages else {}, pages)
+def _run(point: Point) -> Run:
+    rest = max(0, point.wall_ns - sum(point.stages.values()))
+    stages = {**point.stages, UNACCOUNTED: rest} if point.stages else {}
+    return Run(point.wall_ns, stages, point.minor_faults)
 
 
 def _alike(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.analysis.spans import fewer_pieces, longest
+from jupyter_serprof.analysis.spans import fewer_pieces, longest, number, total
 from jupyter_serprof.model import Point, Span, SweepTrace, Trace
 from jupyter_serprof.model.sweep import middle_run
 
@@ -57,44 +58,39 @@ def point_of(key: str, size: int | None, number: int, trace: Trace) -> Point:
     """Return the point of one run; the first run (number 0) is the cold one."""
     rows = trace.waterfall.rows if trace.waterfall else ()
     faults = [row.minor_faults for row in rows if row.minor_faults is not None]
-    moved = bytes_written(trace)
+    stages: Counter[str] = Counter()
+    for row in rows:  # each computation of a run has rows of its own
+        stages[row.stage] += row.self_ns
     return Point(
         variant=key,
         size_bytes=size,
         repeat=number,
         cold=number == 0,
         wall_ns=trace.wall_ns,
-        moved_bytes=moved["total_bytes"],
-        stages={row.stage: row.self_ns for row in rows},
+        moved_bytes=bytes_written(trace)["total_bytes"],
+        stages=dict(stages),
         minor_faults=sum(faults) if faults else None,
     )
 
 
 def bytes_written(trace: Trace) -> dict[str, int | None]:
     """Sum what was written: in-band, out-of-band and, with Ray's envelope, in all."""
-    details = [span.details for span in trace.spans if span.details]
-    written = [
-        s.details for s in trace.spans if s.stage in ("pickle.dumps", "ray.pickle") and s.details
-    ]
-    in_band = _total(written, "in_band_bytes")
-    out_of_band = _total(written, "out_of_band_bytes")
-    total = _total(details, "total_bytes")
-    if total is None and in_band is not None:
-        total = in_band + (out_of_band or 0)
-    if in_band is None and total is not None:
-        in_band, out_of_band = total, 0
-    buffers = _total(written, "buffers")
+    written = [span for span in trace.spans if span.stage in ("pickle.dumps", "ray.pickle")]
+    in_band, out_of_band, buffers = (
+        total(number(span, key) for span in written)
+        for key in ("in_band_bytes", "out_of_band_bytes", "buffers")
+    )
+    in_all = total(number(span, "total_bytes") for span in trace.spans)
+    if in_all is None and in_band is not None:
+        in_all = in_band + (out_of_band or 0)
+    if in_band is None and in_all is not None:
+        in_band, out_of_band = in_all, 0
     return {
         "in_band_bytes": in_band,
         "out_of_band_bytes": out_of_band,
         "buffers": buffers or 0,
-        "total_bytes": total,
+        "total_bytes": in_all,
     }
-
-
-def _total(details: Sequence[object], key: str) -> int | None:
-    values = [entry[key] for entry in details if key in entry]  # type: ignore[index, operator]
-    return sum(values) if values else None
 
 
 def median_trace(traces: Sequence[Trace]) -> Trace | None:

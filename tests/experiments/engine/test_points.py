@@ -3,12 +3,15 @@
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from laws import SIZES, linear, simulated
 
 from jupyter_serprof.experiments.engine.document import summarize_sweep, with_findings
-from jupyter_serprof.model import Sweep, Variant, load, save_document
+from jupyter_serprof.experiments.engine.runs import point_of
+from jupyter_serprof.model import Row, Sweep, Variant, Waterfall, load, save_document
+from jupyter_serprof.testing import make_trace
 
 
 def a_sweep(sizes: tuple[int, ...]) -> Sweep:
@@ -58,3 +61,13 @@ def test_a_round_trip_has_no_lines_and_needs_no_numpy() -> None:
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
 
     assert printed.strip() == "() () False False"
+
+
+def test_a_point_has_the_sum_of_what_a_stage_owned_in_each_computation() -> None:
+    """Each computation of a run has rows of its own."""
+    rows = tuple(Row("dask.wait", "client/main", 0, own, own, None, 1, group=own) for own in (1, 2))
+    trace = replace(make_trace([], wall_ms=1), waterfall=Waterfall(rows, 0))
+
+    point = point_of("code", None, 0, trace)
+
+    assert point.stages == {"dask.wait": 3}
