@@ -13,8 +13,8 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     task_count,
     workers,
 )
-from jupyter_serprof.analysis.spans import number, outermost, total, walk
-from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stages_of
+from jupyter_serprof.analysis.spans import number, outermost, total, walk, whole
+from jupyter_serprof.model import Limits, Row, Span, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK
 from jupyter_serprof.model.trace import DIED, SILENT, WAS_DEAD
 from jupyter_serprof.model.units import (
@@ -120,7 +120,9 @@ def _said(trace: Trace, cause: _Cause) -> str:
         return f"{share} waiting for {counted(unseen, 'task')} of Ray that could not be seen"
     own = [row for row in cause.rows if row.stage == cause.key]
     size = total(row.size_bytes for row in own)
-    pace = _pace(own[0]) if len(own) == len(cause.rows) == 1 else ""
+    only = own[0] if len(own) == len(cause.rows) == 1 else None
+    rate = bytes_per_s(only.copied_bytes, only.busy_ns) if only else None
+    pace = f" at {format_rate(rate)}" if rate is not None else ""
     carried = f", {format_bytes(size)}{pace}" if size else _scheduled(trace, cause)
     part = _largest_part(trace, cause) if len({row.stage for row in cause.rows}) > 1 else ""
     return f"{share} {stages_of(trace)[cause.key].title}{carried}{part}"
@@ -148,11 +150,6 @@ def _largest_part(trace: Trace, cause: _Cause) -> str:
     return f", mostly {stages_of(trace)[key].title}"
 
 
-def _pace(row: Row) -> str:
-    rate = bytes_per_s(row.copied_bytes, row.busy_ns)
-    return f" at {format_rate(rate)}" if rate is not None else ""
-
-
 def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     """Return what helps to read the picture: one line, which stands above it."""
     where = _worker_facts(trace) or _group_facts(trace, waterfall) or _result_facts(trace)
@@ -165,10 +162,13 @@ def _details(trace: Trace, waterfall: Waterfall) -> list[str]:
         facts += [*_group_facts(trace, waterfall), *_result_facts(trace)]
     else:
         facts += _parallel_facts(trace, waterfall)
-    if trace.limits.memcpy_bytes_per_s:
-        warm, new = trace.limits.memcpy_bytes_per_s, trace.limits.first_touch_bytes_per_s
-        facts.append(f"memcpy here {format_rate(warm)}, {format_rate(new)} into new pages")
-    return facts
+    return [*facts, *limit_facts(trace.limits)]
+
+
+def limit_facts(limits: Limits) -> list[str]:
+    """Say how fast the memory is, where that is known."""
+    warm, new = limits.memcpy_bytes_per_s, limits.first_touch_bytes_per_s
+    return [f"memcpy here {format_rate(warm)}, {format_rate(new)} into new pages"] if warm else []
 
 
 def _share_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
@@ -222,18 +222,14 @@ def _buffer_facts(trace: Trace) -> list[str]:
 def _result_facts(trace: Trace) -> list[str]:
     """Say how results lie in memory; those without buffers are neither copied nor not."""
     seen = [span.details for span in trace.spans if span.details and "zero_copy" in span.details]
-    verdicts = [details["zero_copy"] for details in seen if _is_worth(details.get("result_bytes"))]
-    judged = [verdict for verdict in verdicts if isinstance(verdict, bool)]
+    worth = [each for each in seen if (whole(each, "result_bytes") or 0) >= _WORTH_BYTES]
+    judged = [each["zero_copy"] for each in worth if isinstance(each["zero_copy"], bool)]
     if not judged:
         return []
     if not any(judged):
         return ["results were copied"]
     some = "" if all(judged) else f"{sum(judged)} of {len(judged)} "
     return [f"{some}results zero-copy"]
-
-
-def _is_worth(size: object) -> bool:
-    return isinstance(size, int) and size >= _WORTH_BYTES
 
 
 def _group_facts(trace: Trace, waterfall: Waterfall) -> list[str]:

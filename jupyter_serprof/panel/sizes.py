@@ -190,7 +190,7 @@ def _rows_scale(data: Data, guard: MemoryGuard) -> Scale:
 
 def _counts_scale(rows: int) -> Scale:
     """Return steps in rows, where their size is unknown."""
-    steps = tuple((f"{number:,} rows", float(number)) for number in _round_numbers(1, rows))
+    steps = tuple((f"{text} rows", number) for text, number in _plain_steps(1, rows))
     words = f"Its leading rows are taken: up to all {rows:,} of them."
     return Scale(steps, 0, len(steps) - 1, words)
 

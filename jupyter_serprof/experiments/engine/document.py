@@ -18,6 +18,7 @@ from jupyter_serprof.analysis.ranking import (
 )
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_even
 from jupyter_serprof.analysis.sizes.lines import fits_of
+from jupyter_serprof.analysis.summary import limit_facts
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.runs import Runs
 from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant
@@ -27,7 +28,6 @@ from jupyter_serprof.model.units import (
     counted_in_each,
     format_bytes,
     format_ns,
-    format_rate,
     format_ratio,
     path_text,
     plain,
@@ -57,8 +57,7 @@ def _warm_walls(sweep: Sweep, key: str) -> list[int]:
 
 def summarize_sweep(sweep: Sweep) -> Summary:
     """Return headline and facts of a round trip."""
-    facts, details = _facts(sweep)
-    return Summary(shortened(_headline(sweep)), tuple(facts), details=tuple(details))
+    return _summary(sweep, _headline(sweep))
 
 
 def summarize_repeats(sweep: Sweep) -> Summary:
@@ -66,9 +65,7 @@ def summarize_repeats(sweep: Sweep) -> Summary:
     cold = next((point.wall_ns for point in sweep.points if point.cold), None)
     warm = next((warm_text(sweep, variant.key) for variant in sweep.variants), "")
     took = ", ".join([warm] * bool(warm) + [f"{format_ns(cold)} the first time"] * bool(cold))
-    facts, details = _facts(sweep)
-    said = f"{code_text(sweep.name)}: {took or 'no run ended'}"
-    return Summary(shortened(said), tuple(facts), details=tuple(details))
+    return _summary(sweep, f"{code_text(sweep.name)}: {took or 'no run ended'}")
 
 
 def _headline(sweep: Sweep) -> str:
@@ -141,22 +138,17 @@ def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
     return f"{format_ratio(plain_ns / own_ns)} faster than pickle, {times}"
 
 
-def _facts(sweep: Sweep) -> tuple[list[str], list[str]]:
-    """Return what helps to read the picture, and what stands behind it."""
+def _summary(sweep: Sweep, headline: str) -> Summary:
+    """Add what helps to read the picture, and what stands behind it."""
     used = [variant.key for variant in sweep.variants if variant.state == "ok"]
-    warm = {key: walls for key in used if (walls := _warm_walls(sweep, key))}
-    facts, details = list[str](), list[str]()
+    warm = [walls for key in used if (walls := _warm_walls(sweep, key))]
+    facts = list[str]()
     if warm:
-        runs = counted_in_each([len(walls) for walls in warm.values()], "warm run")
-        is_grouped = any(map(groups_text, warm.values()))
+        runs = counted_in_each([len(walls) for walls in warm], "warm run")
+        is_grouped = any(map(groups_text, warm))
         counts = "some in two groups" if is_grouped else "the middle one counts"
         facts.append(f"{runs}, {counts}; the first, cold run stands apart")
-    if sweep.limits.memcpy_bytes_per_s:
-        details.append(
-            f"memcpy here {format_rate(sweep.limits.memcpy_bytes_per_s)}, "
-            f"{format_rate(sweep.limits.first_touch_bytes_per_s)} into new pages"
-        )
-    return facts, details
+    return Summary(shortened(headline), tuple(facts), details=tuple(limit_facts(sweep.limits)))
 
 
 def unpicklable(sweep: Sweep) -> Finding | None:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jupyter_serprof.experiments.engine.experiment import Steps
 from jupyter_serprof.model import UsageError
@@ -65,28 +65,17 @@ def checked_sizes(sizes: Iterable[float]) -> tuple[float, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         message = f"sizes is {given!r}; it is a list of numbers above 0, {_EXAMPLE}"
         raise UsageError(message)
-    asked = list(sizes)
+    asked: list[Any] = list(sizes)
     for size in asked:
-        if not _is_size(size):
+        # numpy's numbers, too.
+        if isinstance(size, bool) or not isinstance(size, Real) or not 0 < float(size) < math.inf:
             message = f"a size is {size!r}; sizes are numbers above 0, {_EXAMPLE}"
             raise UsageError(message)
     if not 0 < len(asked) <= MOST_SIZES:
         message = f"there are {len(asked)} sizes; a sweep takes 1 to {MOST_SIZES}, {_EXAMPLE}"
         raise UsageError(message)
-    return tuple(sorted({_plain(size) for size in asked}))
-
-
-def _plain(size: float) -> float:
-    """Return a number of Python: ``make`` may do with it what it cannot do with one of numpy."""
-    known: object = size
-    return int(size) if isinstance(known, Integral) else float(size)
-
-
-def _is_size(size: object) -> bool:
-    if isinstance(size, bool):
-        return False
-    # numpy's numbers, too.
-    return isinstance(size, Real) and 0 < float(size) < math.inf
+    # Numbers of Python: ``make`` may do with them what it cannot do with those of numpy.
+    return tuple(sorted({int(s) if isinstance(s, Integral) else float(s) for s in asked}))
 
 
 def log_spaced(low: float, high: float, count: int) -> tuple[float, ...]:
@@ -169,14 +158,10 @@ class Costs:
 
     def visits_s(self, visits: Iterable[Visit]) -> float | None:
         """Return what visits will take together; None if one of them is unknown."""
-        steps = [
-            cost
-            for visit in visits
-            for cost in (
-                self.make_s(visit.parameter),
-                *(self.run_s(key, visit.parameter) for key in visit.keys),
-            )
-        ]
+        steps = list[float | None]()
+        for visit in visits:
+            steps.append(self.make_s(visit.parameter))
+            steps += [self.run_s(key, visit.parameter) for key in visit.keys]
         known = [cost for cost in steps if cost is not None]
         return sum(known) if known or not steps else None
 
@@ -233,13 +218,6 @@ class Budget:
             f"it would take about {format_ns(cost_s * 1e9)}, longer than what is left of "
             f"the budget of {format_fixed(self.total_s or 0, 0)} s"
         )
-
-
-def checked_budget(budget_s: float | None) -> Budget:
-    """Return a budget, or raise `UsageError` for what is no number of seconds above 0."""
-    if budget_s is not None:
-        check_above_0("budget_s", budget_s)
-    return Budget(budget_s)
 
 
 def check_above_0(
@@ -345,6 +323,8 @@ def passes_of(repeat: int | None, budget_s: float | None, seed: int | None) -> P
         For a bad number of runs or seconds.
     """
     runs = checked_repeat(repeat)
-    budget = checked_budget(SIZES.budget_s if budget_s is None and repeat is None else budget_s)
+    if budget_s is not None:
+        check_above_0("budget_s", budget_s)
+    budget = Budget(SIZES.budget_s if budget_s is None and repeat is None else budget_s)
     known = random.SystemRandom().randrange(1_000_000) if seed is None else seed
     return PassPlan(runs, budget, known, random.Random(known))  # noqa: S311  (an order, no secret)

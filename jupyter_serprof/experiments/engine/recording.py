@@ -7,7 +7,6 @@ import time
 from asyncio import CancelledError
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
 from jupyter_serprof.capture.freeze import Page, freeze, page_of
@@ -69,12 +68,7 @@ class Recording:
         self._recorder.begin()
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
         """Stop the clock and remove everything; an exception passes through."""
         try:
             self.stop(error_type)
