@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 _MOST_SIZES = 40
 _SIZES = 8
 _LABEL_WIDTH = "7.5rem"
-_LABEL = {"description_width": _LABEL_WIDTH}
+LABEL = {"description_width": _LABEL_WIDTH}
 _INDENTED = {"margin": f"0 0 4px calc({_LABEL_WIDTH} + 8px)"}
 _WIDE = {"width": "98%", "max_width": "44rem"}
-_WRAPS = {"flex_flow": "row wrap", "align_items": "center"}
-_NARROW = {"flex_flow": "row wrap", "align_items": "baseline"}
+_SOURCE, _NARROW = {"width": "min(98%, 36rem)"}, {"width": "7rem"}
+_FLOWS = {"flex_flow": "row wrap", "flex": "1 1 20rem"}
+WRAPS = {"flex_flow": "row wrap", "align_items": "center"}
+_ON_ONE_LINE = {"flex_flow": "row wrap", "align_items": "baseline"}
 _BUDGET, _REPEAT = "time budget", "warm runs"
 _ENDS = {_BUDGET: ("Seconds", 60, 3600), _REPEAT: ("Warm runs", 3, 1000)}
 
@@ -38,13 +40,17 @@ class Choice:
         self.changed: Callable[[], None] = lambda: None
         self._is_busy = False
         self._scale: Scale | None = None
-        self.source, self.refresh = _source(words)
+        self.source = _labelled("Dropdown", words.source, layout=_SOURCE, options=[])
+        self.refresh = widget(
+            "Button", description="Refresh", tooltip="Look again what there is", layout=_NARROW
+        )
         self.ways: dict[str, Any] = {}
         self._unusable: set[str] = set()
-        self.ways_box, self.reasons = _ways()
-        self.sizes, self.count, self.words = _sizes(words)
+        self.ways_box, self.reasons = widget("Box", layout=_FLOWS), widget("HTML", layout=_INDENTED)
+        self.sizes, self.count = _sizes(words)
+        self.words = widget("HTML", layout=_INDENTED)
         self.ends, self.limit = _ends()
-        self.code = _code()
+        self.code = _labelled("Text", "The same in code", layout=_WIDE)
         self.box = self._boxed()
         self.look_again()
         self._listen()
@@ -84,8 +90,6 @@ class Choice:
             if control.disabled != is_locked:
                 control.disabled = is_locked
 
-    # Following
-
     def _listen(self) -> None:
         self.refresh.on_click(lambda _: self.look_again())
         self.source.observe(lambda _: self._show(is_new=True), "value")
@@ -119,14 +123,13 @@ class Choice:
         self._refused = [*nothing, *refused]
 
     def _show_ways(self) -> None:
-        from ipywidgets import Checkbox
-
         before = {key: box.value for key, box in self.ways.items()}
         self.ways = {}
         offered = list(self._offer.ways())
         self._unusable = {way.key for way in offered if way.reason}
         for way in offered:
-            self.ways[way.key] = Checkbox(
+            self.ways[way.key] = widget(
+                "Checkbox",
                 value=not way.reason and before.get(way.key, way.is_chosen),
                 description=way.title,
                 disabled=bool(way.reason),
@@ -168,19 +171,29 @@ class Choice:
         self.code.value = self._offer.code(plan) if plan else ""
 
     def _boxed(self) -> Any:  # noqa: ANN401  (a Box)
-        from ipywidgets import HBox, VBox
-
-        return VBox(
-            [
-                HBox([self.source, self.refresh], layout=_WRAPS),
-                HBox([_heading(self._words.ways), self.ways_box], layout=_NARROW),
-                self.reasons,
-                self.sizes,
-                self.words,
-                HBox([self.count, self.ends, self.limit], layout=_WRAPS),
-                self.code,
-            ]
+        # In line with the labels of single controls.
+        shown = {"width": _LABEL_WIDTH, "justify_content": "flex-end", "margin": "2px 8px 2px 2px"}
+        layout = shown if self._words.ways else {"display": "none"}
+        heading = widget("Label", self._words.ways, layout=layout)
+        rows = (
+            widget("HBox", [self.source, self.refresh], layout=WRAPS),
+            widget("HBox", [heading, self.ways_box], layout=_ON_ONE_LINE),
+            *(self.reasons, self.sizes, self.words),
+            widget("HBox", [self.count, self.ends, self.limit], layout=WRAPS),
+            self.code,
         )
+        return widget("VBox", rows)
+
+
+def widget(kind: str, *children: object, **traits: object) -> Any:  # noqa: ANN401  (a widget)
+    """Return a new widget of a class of ipywidgets, which is imported here first."""
+    import ipywidgets
+
+    return getattr(ipywidgets, kind)(*children, **traits)
+
+
+def _labelled(kind: str, label: str, **traits: object) -> Any:  # noqa: ANN401  (a widget)
+    return widget(kind, description=label, style=LABEL, **traits)
 
 
 def _grouped(ways: Sequence[Way]) -> list[str]:
@@ -198,62 +211,18 @@ def _lines(texts: Sequence[str]) -> str:
     return f'<div style="line-height:1.4">{said}</div>' if said else ""
 
 
-def _source(words: Words) -> tuple[Any, Any]:
-    from ipywidgets import Button, Dropdown
-
-    source = Dropdown(
-        options=[], description=words.source, style=_LABEL, layout={"width": "min(98%, 36rem)"}
+def _sizes(words: Words) -> tuple[Any, Any]:
+    steps = {"options": [("1 kB", 1e3), ("10 kB", 1e4)], "index": (0, 1)}
+    sizes = _labelled(
+        "SelectionRangeSlider", words.sizes, layout=_WIDE, continuous_update=False, **steps
     )
-    refresh = Button(
-        description="Refresh", tooltip="Look again what there is",
-        layout={"width": "7rem"},
-    )  # fmt: skip
-    return source, refresh
-
-
-def _ways() -> tuple[Any, Any]:
-    from ipywidgets import HTML, Box
-
-    return Box(layout={"flex_flow": "row wrap", "flex": "1 1 20rem"}), HTML(layout=_INDENTED)
-
-
-def _heading(text: str) -> Any:  # noqa: ANN401  (a Label)
-    """Return the label of a group, in line with those of single controls."""
-    from ipywidgets import Label
-
-    layout = {"width": _LABEL_WIDTH, "justify_content": "flex-end", "margin": "2px 8px 2px 2px"}
-    return Label(text, layout=layout if text else {"display": "none"})
-
-
-def _sizes(words: Words) -> tuple[Any, Any, Any]:
-    from ipywidgets import HTML, BoundedIntText, SelectionRangeSlider
-
-    sizes = SelectionRangeSlider(
-        options=[("1 kB", 1e3), ("10 kB", 1e4)], index=(0, 1), description=words.sizes,
-        continuous_update=False, style=_LABEL, layout=_WIDE,
-    )  # fmt: skip
-    count = BoundedIntText(
-        value=_SIZES, min=2, max=_MOST_SIZES, description="Number of sizes", style=_LABEL,
-        layout={"width": "13rem"},
-    )  # fmt: skip
-    return sizes, count, HTML(layout=_INDENTED)
+    number = {"value": _SIZES, "min": 2, "max": _MOST_SIZES, "layout": {"width": "13rem"}}
+    return sizes, _labelled("BoundedIntText", "Number of sizes", **number)
 
 
 def _ends() -> tuple[Any, Any]:
-    from ipywidgets import BoundedIntText, Dropdown
-
     label, value, most = _ENDS[_BUDGET]
-    ends = Dropdown(
-        options=list(_ENDS), value=_BUDGET, description="Ends by", style=_LABEL,
-        layout={"width": "16rem"},
-    )  # fmt: skip
-    limit = BoundedIntText(
-        value=value, min=1, max=most, description=label, layout={"width": "12rem"}
-    )
-    return ends, limit
-
-
-def _code() -> Any:  # noqa: ANN401  (a Text)
-    from ipywidgets import Text
-
-    return Text(description="The same in code", style=_LABEL, layout=_WIDE)
+    chosen = {"options": list(_ENDS), "value": _BUDGET, "layout": {"width": "16rem"}}
+    number = {"value": value, "min": 1, "max": most, "layout": {"width": "12rem"}}
+    limit = widget("BoundedIntText", description=label, **number)
+    return _labelled("Dropdown", "Ends by", **chosen), limit

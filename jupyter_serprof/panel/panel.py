@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_serprof.model import Sweep
 from jupyter_serprof.model.units import counted, format_ns
 from jupyter_serprof.panel import runner as states
-from jupyter_serprof.panel.choice import Choice
+from jupyter_serprof.panel.choice import LABEL, WRAPS, Choice, widget
 from jupyter_serprof.panel.runner import KernelTurns, Runner
 from jupyter_serprof.views.notebook.bundle import bundle, display
 from jupyter_serprof.views.notebook.widget import widget_for
@@ -51,9 +51,8 @@ class ReservedOutput:
         if self._is_growing:
             self._widget.show(doc)
             return
-        self._widget.view = (
-            "roundtrip" if isinstance(doc, Sweep) and doc.kind == "roundtrip" else "sweep"
-        )
+        is_trip = isinstance(doc, Sweep) and doc.kind == "roundtrip"
+        self._widget.view = "roundtrip" if is_trip else "sweep"
         self._widget.show(doc)
         self._handle.update(self._widget._repr_mimebundle_()[0], raw=True)
         self._is_growing = True
@@ -135,8 +134,6 @@ class Panel:
         self._listen()
         self._show_state()
 
-    # Buttons
-
     def sweep(self) -> None:
         """Measure what is chosen."""
         plan = self.choice.plan
@@ -168,8 +165,6 @@ class Panel:
         for name, button in self.buttons.items():
             button.on_click(lambda _, call=does[name]: call())
         self.choice.changed = self._show_state
-
-    # What is shown
 
     def _show_state(self) -> None:
         """Show which buttons work now, how far it is and what went wrong."""
@@ -227,8 +222,6 @@ def _set(widget: Any, **values: object) -> None:  # noqa: ANN401  (any widget)
 
 
 def _buttons(words: Words) -> dict[str, Any]:
-    from ipywidgets import Button
-
     known = {
         "sweep": ("Sweep", "primary", "Measure what is chosen"),
         "stop": ("Stop", "", "Stop after this run; what was measured stays"),
@@ -237,32 +230,23 @@ def _buttons(words: Words) -> dict[str, Any]:
         "close": ("Close panel", "", "Take the panel away; the picture stays"),
     }
     return {
-        name: Button(description=label, button_style=style, tooltip=tip)
+        name: widget("Button", description=label, button_style=style, tooltip=tip)
         for name, (label, style, tip) in known.items()
         if label
     }
 
 
 def _progress() -> tuple[Any, Any, Any]:
-    from ipywidgets import HTML, IntProgress, Label
-
-    bar = IntProgress(
-        min=0, max=1, description="Progress", style={"description_width": "7.5rem"},
-        layout={"width": "min(60%, 30rem)"},
-    )  # fmt: skip
-    return bar, Label(), HTML()
+    traits = {"min": 0, "max": 1, "style": LABEL, "layout": {"width": "min(60%, 30rem)"}}
+    bar = widget("IntProgress", description="Progress", **traits)
+    return bar, widget("Label"), widget("HTML")
 
 
 def _boxed(panel: Panel) -> Any:  # noqa: ANN401  (a Box)
-    from ipywidgets import HBox, VBox
-
-    wraps = {"flex_flow": "row wrap", "align_items": "center"}
-    return VBox(
-        [
-            panel.choice.box,
-            HBox(list(panel.buttons.values()), layout=wraps),
-            HBox([panel.bar, panel.status], layout=wraps),
-            panel.problem,
-        ],
-        layout={"max_width": "60rem"},
+    rows = (
+        panel.choice.box,
+        widget("HBox", list(panel.buttons.values()), layout=WRAPS),
+        widget("HBox", [panel.bar, panel.status], layout=WRAPS),
+        panel.problem,
     )
+    return widget("VBox", rows, layout={"max_width": "60rem"})
