@@ -266,7 +266,7 @@ class ProbeContract:
             "jupyter_serprof_no_such_library": "not installed",
         }
         for library, state in cases.items():
-            probe = _with_library(self.probe, library)
+            probe = _changed(self.probe, library=library)
             recorder = Recorder([probe])
             recorder.start()
             is_armed = probe.was_armed
@@ -320,11 +320,11 @@ def _without(kind: type[Contracted], gone: str) -> Contracted:
             for place in kind.places(self)
         ]
 
-    return cast("Contracted", type(kind.__name__, (kind,), {"places": places})())
+    return _changed(kind, places=places)
 
 
-def _with_library(kind: type[Contracted], library: str) -> Contracted:
-    return cast("Contracted", type(kind.__name__, (kind,), {"library": library})())
+def _changed(kind: type[Contracted], **own: object) -> Contracted:
+    return cast("Contracted", type(kind.__name__, (kind,), own)())
 
 
 def _error_of(call: Callable[[], object]) -> BaseException:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
+from unittest.mock import patch
 
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.experiments.engine import experiment as engine
@@ -16,7 +17,8 @@ from jupyter_serprof.experiments.engine.experiment import (
 )
 from jupyter_serprof.model import Sweep
 
-_PACE = ("QUIET_S", "BETWEEN_S", "REST")
+#: Inside each run is told, however short.
+_EVERY_RUN = patch.multiple(engine, QUIET_S=0, BETWEEN_S=0, REST=0)
 
 
 class ExperimentContract:
@@ -42,7 +44,7 @@ class ExperimentContract:
     def test_told_or_untold_the_end_is_the_same(self) -> None:
         """What is shown on the way leaves nothing in the document; an empty one is not told."""
         told: list[int] = []
-        with _every_run():
+        with _EVERY_RUN:
             shown = run(self.make(_nothing), lambda found: told.append(len(_places(found))))
 
         whole = self._whole()
@@ -58,7 +60,7 @@ class ExperimentContract:
             message = "the front end is gone"
             raise OSError(message)
 
-        with _every_run():
+        with _EVERY_RUN:
             expect(_places(run(self.make(_nothing), fail)) == self._whole(), "runs are missing")
 
     def test_a_document_at_any_time(self) -> None:
@@ -147,19 +149,6 @@ def _places(document: Document) -> list[tuple[object, ...]]:
     points = document.points if isinstance(document, Sweep) else ()
     places = sorted((p.variant, p.parameter or 0.0, p.repeat, p.cold) for p in points)
     return [*places] if isinstance(document, Sweep) else [(document.name,)]
-
-
-@contextmanager
-def _every_run() -> Iterator[None]:
-    """Let each run be told, however short."""
-    before = {name: getattr(engine, name) for name in _PACE}
-    for name in _PACE:
-        setattr(engine, name, 0)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(engine, name, value)
 
 
 def expect(is_kept: bool, problem: str) -> None:
