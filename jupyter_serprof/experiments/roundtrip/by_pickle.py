@@ -100,22 +100,18 @@ def _arrow_ways(value: Any) -> tuple[Callable[[Any], None], Callable[[Any], obje
             lambda sink: pa.ipc.write_tensor(pa.Tensor.from_numpy(value), sink),
             lambda source: pa.ipc.read_tensor(source).to_numpy(),
         )
-    if _is_of(value, "pandas", "DataFrame"):
-        return (
-            lambda sink: _write_table(pa.Table.from_pandas(value), sink),
-            lambda source: pa.ipc.open_stream(source).read_all().to_pandas(),
-        )
-    return (
-        lambda sink: _write_table(value, sink),
-        lambda source: pa.ipc.open_stream(source).read_all(),
-    )
+    is_frame = _is_of(value, "pandas", "DataFrame")
 
+    def write(sink: Any) -> None:  # noqa: ANN401  (pyarrow has no types)
+        table = pa.Table.from_pandas(value) if is_frame else value
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write(table)
 
-def _write_table(table: Any, sink: Any) -> None:  # noqa: ANN401  (pyarrow has no types)
-    import pyarrow as pa
+    def read(source: Any) -> object:  # noqa: ANN401  (as above)
+        table = pa.ipc.open_stream(source).read_all()
+        return table.to_pandas() if is_frame else table
 
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write(table)
+    return write, read
 
 
 class PickleInBand(Transport):

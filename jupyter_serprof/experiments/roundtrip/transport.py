@@ -39,7 +39,9 @@ class Transport:
     is_extra
         True if it takes part only when it is named.
     latest
-        What `facts` returns; set anew by each round trip that has something to say.
+        What only the transport knows of its latest round trip, which sets it anew.
+        ``in_band_bytes``, ``out_of_band_bytes``, ``buffers`` and ``total_bytes`` replace what the
+        probes saw; ``total_bytes`` is what would go over a wire.
     """
 
     key: ClassVar[str] = ""
@@ -94,14 +96,6 @@ class Transport:
     def round_trip(self, value: object) -> object:
         """Send the value and return what comes back; keeps nothing of it."""
         raise NotImplementedError
-
-    def facts(self) -> Mapping[str, Scalar]:
-        """Return what only the transport knows of its latest round trip.
-
-        ``in_band_bytes``, ``out_of_band_bytes``, ``buffers`` and ``total_bytes`` replace what the
-        probes saw; ``total_bytes`` is what would go over a wire.
-        """
-        return self.latest
 
 
 #: A shorter run is measured several times in one recording, which lasts about so long in all.
@@ -161,7 +155,7 @@ class TransportRuns(Runs):
             del result
             loops = self.loops = 1
             trace, result = self._recorded(transport, value, loops, detail=detail)
-        self.facts = transport.facts()
+        self.facts = transport.latest
         self.take(alone or trace, loops)
         return trace, result
 

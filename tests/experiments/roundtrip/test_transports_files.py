@@ -90,7 +90,7 @@ def test_compression_says_its_bytes(key: str) -> None:
 
     transport.round_trip(value)
 
-    facts: dict[str, Any] = dict(transport.facts())
+    facts: dict[str, Any] = dict(transport.latest)
     assert facts["raw_bytes"] == len(pickle.dumps(value, protocol=5))
     assert facts["moved_bytes"] == facts["total_bytes"] == facts["compressed_bytes"]
     assert facts["ratio"] == facts["raw_bytes"] / facts["compressed_bytes"] > 2
