@@ -132,15 +132,12 @@ def times_of(lines: Sequence[Change]) -> Mapping[Change, tuple[str, str]]:
 def _column(changes: Sequence[Change], times_ns: Sequence[float | None]) -> list[str]:
     known = [round(time or 0) for time in times_ns]
     walls = [ns for change, ns in zip(changes, known, strict=True) if not change.stage]
-    parts = [0 if not change.stage else ns for change, ns in zip(changes, known, strict=True)]
+    parts = [ns if change.stage else 0 for change, ns in zip(changes, known, strict=True)]
     unit = column_unit(max(walls or known))
     owned = column(parts, sum(parts), unit.decimals, unit.unit_ns)
-    texts = [
-        f"{text} {unit.name}" if change.stage else format_ns(ns)
-        for change, ns, text in zip(changes, known, owned, strict=True)
-    ]
     return [
-        NOT_APPLICABLE if time is None else text for time, text in zip(times_ns, texts, strict=True)
+        f"{text} {unit.name}" if change.stage and time is not None else _time_text(time)
+        for change, time, text in zip(changes, times_ns, owned, strict=True)
     ]
 
 

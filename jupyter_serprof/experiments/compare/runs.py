@@ -9,11 +9,7 @@ from jupyter_serprof.analysis.comparison import headline
 from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, runs_within_budget
 from jupyter_serprof.experiments.compare.samples import ALIKE, check_kinds
 from jupyter_serprof.experiments.compare.verdict import compare
-from jupyter_serprof.experiments.engine.document import (
-    summarize_sweep,
-    warm_text,
-    with_findings,
-)
+from jupyter_serprof.experiments.engine.document import summarize_sweep, warm_text, with_findings
 from jupyter_serprof.experiments.engine.experiment import (
     Document,
     Experiment,
@@ -35,17 +31,6 @@ def transports_of(before: Trace | Sweep) -> tuple[str, ...] | None:
         return None
     measured = dict.fromkeys(point.variant for point in before.points)
     return tuple(key for key in measured if key in TRANSPORTS) or None
-
-
-def compared(before: Document, after: Sweep) -> Sweep:
-    """Return a sweep of now with its comparison to a document.
-
-    Raises
-    ------
-    UsageError
-        If nothing of the two can be compared.
-    """
-    return _told(after, compare(before, after, is_now=True))
 
 
 def _told(document: Sweep, comparison: Comparison) -> Sweep:
@@ -110,7 +95,8 @@ class Against:
                 yield from steps
         finally:
             self._is_running = False
-        self._found = compared(self._before, self._runs.document)
+        made = self._runs.document
+        self._found = _told(made, compare(self._before, made, is_now=True))
 
     @property
     def document(self) -> Sweep:

@@ -57,11 +57,6 @@ class Shift:
     high: float | None = None
 
     @property
-    def is_told(self) -> bool:
-        """Tell whether the interval leaves 0 out."""
-        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
-
-    @property
     def factor(self) -> float:
         """Return the end of the interval that is nearest to no change, as a factor of 1 or more."""
         if self.low is None or self.high is None:

@@ -238,7 +238,7 @@ def _doubt(line: _Times, shown: Shift, strict: Shift, family: int) -> str:
         return f"{before} before and {after} after are {_AGAIN}"
     if strict.factor > WORTH_FACTOR:
         return ""
-    return f"chance, among {family} lines" if shown.is_told and family > 1 else "within chance"
+    return f"chance, among {family} lines" if shown.factor > 1 and family > 1 else "within chance"
 
 
 def _noise_share(matches: Sequence[Match], *, is_paired: bool) -> float | None:
