@@ -98,9 +98,6 @@ def sent_graph(graph: object) -> object:
     return graph
 
 
-# High level graphs
-
-
 def _high_level(graph: Any) -> Iterator[Section]:  # noqa: ANN401  (a HighLevelGraph)
     for name, layer in vars(graph)["layers"].items():
         # A client of 2024.8 names the one layer that it sends after an address.
@@ -120,14 +117,9 @@ def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Laye
         yield _tasks(name, state["mapping"])  # type: ignore[arg-type]  # tasks
         yield Section(name, [entry for entry in state.items() if entry[0] != "mapping"], times=0)
     else:
-        yield from _other_layer(name, state_of(layer))
-
-
-def _other_layer(name: str, state: Mapping[str, Any]) -> Iterator[Section]:
-    """Yield what a layer holds that only materializing would turn into tasks."""
-    for key, part in state.items():
-        is_dict = type(part) is dict
-        yield Section(name, part.items()) if is_dict else Section(name, [(key, part)])
+        # Only materializing would turn it into tasks.
+        for key, part in state_of(layer).items():
+            yield Section(name, part.items() if type(part) is dict else [(key, part)])
 
 
 def _tasks(name: str, tasks: Mapping[Any, object]) -> Section:
@@ -179,9 +171,6 @@ def _block_arguments(name: str, dep: object, count: int | None) -> Iterator[Sect
     times = None if count is None else max(1, count // max(1, len(mapping)))
     yield Section(name, mapping.items(), times=times, has_keys=True)
     yield Section(name, [entry for entry in state.items() if entry[0] != "mapping"], times=0)
-
-
-# Expressions
 
 
 def _expression(expression: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr)

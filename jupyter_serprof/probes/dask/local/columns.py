@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import NamedTuple
@@ -143,17 +143,13 @@ def laid(
     ordered = sorted(rows)
     for first in range(0, len(ordered), each):
         at = ordered[first].start
-        for name, some in _by_name(ordered[first : first + each], named).items():
+        together: dict[str, list[CallRow]] = defaultdict(list)
+        for row in ordered[first : first + each]:
+            together[named(row.name)].append(row)
+        for name, some in together.items():
             start = max(at, some[0].start) if each == 1 else at
             at = start + sum(row.end - row.start for row in some)
             sizes = [row.size for row in some if row.size != _UNKNOWN]
             details = {"count": len(some)} if len(some) > 1 else {}
             size = sum(sizes) if sizes else None
             yield Draft(stage, name, lane, start, at, "dask.task", None, size, details)
-
-
-def _by_name(rows: Sequence[CallRow], named: Callable[[object], str]) -> dict[str, list[CallRow]]:
-    found: dict[str, list[CallRow]] = defaultdict(list)
-    for row in rows:
-        found[named(row.name)].append(row)
-    return found

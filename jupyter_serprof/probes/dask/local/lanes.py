@@ -248,11 +248,8 @@ class _Lanes:
 
     def settle(self, drafts: Iterable[Draft]) -> None:
         """Make the lanes known, and put on them what else those threads did."""
-        renamed = {
-            self._run.threads[ident]: key
-            for ident, key in self._threads.items()
-            if ident in self._run.threads
-        }
+        threads = self._run.threads
+        renamed = {threads[at]: key for at, key in self._threads.items() if at in threads}
         for draft in self._run.drafts:
             draft.lane = renamed.get(draft.lane, draft.lane)
         for key in self._threads.values():

@@ -33,6 +33,7 @@ from jupyter_serprof.probes.dask.local.tables import add_facts
 
 _TASK_PLACE = "dask.local:execute_task"
 _WAIT_PLACE = "dask.local:queue_get"
+_SPAWN_PLACE = "multiprocessing.process:BaseProcess.start"
 #: Shorter waits are the queue's own work: the result was there.
 _SHORTEST_WAIT_NS = 5_000
 _NAMES = 3
@@ -156,12 +157,7 @@ def scheduler_places() -> list[Place]:
         Place(f"{processes}:cull", "dask.optimize", "dask.fuse"),
         Place(f"{processes}:fuse", "dask.optimize", "dask.fuse"),
         Place("concurrent.futures.process:ProcessPoolExecutor.shutdown", "dask.wait", SHUTDOWN),
-        Place(
-            "multiprocessing.process:BaseProcess.start",
-            "dask.schedule",
-            "dask.spawn",
-            after=_note_process,
-        ),
+        Place(_SPAWN_PLACE, "dask.schedule", "dask.spawn", after=_note_process),
     ]
 
 

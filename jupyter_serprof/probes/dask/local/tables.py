@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Table
 from jupyter_serprof.probes.dask.computations import MOST_ROWS, TASK_COLUMNS, add_groups, rows_table
-from jupyter_serprof.probes.dask.local.columns import CallRow
+from jupyter_serprof.probes.dask.local.columns import CallColumns, CallRow
 from jupyter_serprof.probes.dask.local.lanes import COMPUTE, Calls, is_get
 
 
@@ -84,18 +84,16 @@ def _note_tasks(found: Sequence[_LocalGraph], calls: Calls) -> None:
     alone = [some[0] for some in _at_once(found) if len(some) == 1]
     starts = [each.draft.start for each in alone]
 
-    def at(row: CallRow) -> _LocalGraph | None:
-        index = bisect_right(starts, row.start) - 1
-        return alone[index] if index >= 0 and row.start <= alone[index].draft.end else None
+    def owned(made: Iterable[CallColumns]) -> Iterator[tuple[_LocalGraph, CallRow]]:
+        for row in (row for columns in made for row in columns.rows()):
+            index = bisect_right(starts, row.start) - 1
+            if index >= 0 and row.start <= alone[index].draft.end:
+                yield alone[index], row
 
-    for columns in calls.executed():
-        for row in columns.rows():
-            if (mine := at(row)) is not None:
-                mine.signs.append(row.sign)
-    for columns in calls.roads.encode.tracks.values():
-        for row in columns.rows():
-            if (mine := at(row)) is not None:
-                mine.sent_bytes = (mine.sent_bytes or 0) + row.size
+    for mine, row in owned(calls.executed()):
+        mine.signs.append(row.sign)
+    for mine, row in owned(calls.roads.encode.tracks.values()):
+        mine.sent_bytes = (mine.sent_bytes or 0) + row.size
     before: set[int] = set()
     for each in found:
         mine_all = set(each.signs)
