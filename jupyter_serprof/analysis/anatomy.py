@@ -119,13 +119,10 @@ def _under_one_name(parts: Sequence[Part], holder: Accused) -> Accused | None:
     if not named:
         return None
     most = max(named, key=_bytes)
-    least = _RIVAL * _bytes(most)
     kind, step = _type(most[0]), _step(most[0].label)
     same = (one for one in named if (_type(one[0]), _step(one[0].label)) == (kind, step))
-    others = (one for one in same if one is not most)
-    if any(_bytes(one) > least for one in others):
-        return None
-    return _culprit(most, holder)
+    rivals = (one for one in same if one is not most and _bytes(one) > _RIVAL * _bytes(most))
+    return None if any(rivals) else _culprit(most, holder)
 
 
 def _of_one_type(parts: Sequence[Part], holder: Accused) -> Accused | None:
@@ -205,9 +202,8 @@ def blame_sentence(anatomy: Anatomy) -> str:
         counts = f", {kind_of(bad[0])}" if len(bad) == 1 else f", and {len(bad) - 1} more"
         return f"{path_text(bad[0].path)} cannot be pickled{counts}"
     if not anatomy.parts or not anatomy.total_bytes:
-        size = (
-            f" is {format_bytes(anatomy.plain_bytes)} when pickled" if anatomy.plain_bytes else ""
-        )
+        known = anatomy.plain_bytes
+        size = f" is {format_bytes(known)} when pickled" if known else ""
         return f"{code_text(anatomy.name)}{size}: nothing is known about its parts"
     found = culprit(anatomy)
     return _nobody(anatomy) if found is None else _accused(anatomy, found)
@@ -264,6 +260,5 @@ def blame_facts(anatomy: Anatomy) -> list[str]:
 
 def largest_sentence(anatomies: Sequence[Anatomy]) -> str:
     """Return who is to blame in the largest of several objects."""
-    if not anatomies:
-        return ""
-    return blame_sentence(max(anatomies, key=lambda anatomy: anatomy.total_bytes))
+    largest = max(anatomies, key=lambda anatomy: anatomy.total_bytes, default=None)
+    return blame_sentence(largest) if largest else ""

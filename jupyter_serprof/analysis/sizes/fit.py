@@ -107,9 +107,6 @@ def t_quantile(freedom: float, confidence: float = _CONFIDENCE) -> float:
     return float(stdtrit(max(1.0, freedom), (1 + confidence) / 2))
 
 
-# Where to cut
-
-
 def _noise(curve: Curve) -> float:
     """Return the relative noise of a median: of the runs, or between neighbouring sizes."""
     import numpy as np
@@ -199,9 +196,6 @@ def _lines(
     errors = np.sqrt(s0 / area)
     columns = (fixed, slope / sizes[-1], misfits, errors / sizes[-1])
     return [_Cut(*span, *map(float, line)) for span, *line in zip(spans, *columns, strict=True)]
-
-
-# What holds between two cuts
 
 
 def _interval_scale(curve: Curve, cuts: Sequence[_Cut], noise: float) -> float:

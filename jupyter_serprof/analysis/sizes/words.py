@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from jupyter_serprof.analysis.ranking import listed, outside_texts, ranked_of
 from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
-from jupyter_serprof.model import Point, Summary, Sweep
+from jupyter_serprof.model import Summary, Sweep
 from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.units import (
     LONGEST_HEADLINE,
@@ -25,8 +26,10 @@ Medians = Mapping[str, Mapping[int, float]]
 
 def summarize_growth(sweep: Sweep) -> Summary:
     """Return headline and facts of a sweep over sizes."""
-    outside, runs, missing = _facts(sweep)
-    return Summary(shortened(_headline(sweep)), tuple(runs), details=(*outside, *missing))
+    used = [variant for variant in sweep.variants if variant.state == "ok"]
+    outside = (f"{text}, outside the ranking" for text in outside_texts(used))
+    details = (*outside, *_missing(sweep))
+    return Summary(shortened(_headline(sweep)), tuple(_runs(sweep)), details=details)
 
 
 def medians_of(sweep: Sweep) -> Medians:
@@ -34,9 +37,8 @@ def medians_of(sweep: Sweep) -> Medians:
     times: dict[tuple[str, int, bool], list[int]] = {}
     for point in sweep.points:
         if point.size_bytes is not None:
-            times.setdefault((point.variant, point.size_bytes, point.cold), []).append(
-                point.wall_ns
-            )
+            at = point.variant, point.size_bytes, point.cold
+            times.setdefault(at, []).append(point.wall_ns)
     has_warm = any(not cold for _, _, cold in times)
     medians: dict[str, dict[int, float]] = {}
     for (variant, size, cold), walls in sorted(times.items()):
@@ -53,9 +55,10 @@ def best_stretches(sweep: Sweep) -> list[Stretch]:
 
 def _headline(sweep: Sweep) -> str:
     sizes = sorted({point.size_bytes for point in sweep.points if point.size_bytes})
-    if not sizes:
-        return f"{code_text(sweep.name)}: {_nothing(sweep)}"
     what = code_text(sweep.name)
+    if not sizes:
+        moved = "no bytes were seen to move, so there are no sizes"
+        return f"{what}: {moved if sweep.points else 'no run ended'}"
     stretches = best_stretches(sweep)
     if not stretches:
         return f"{what}: every way gave the same memory back, so nothing was moved"
@@ -63,10 +66,6 @@ def _headline(sweep: Sweep) -> str:
         return f"{what}: {_alone(sweep, sizes)}"
     said = _stretches_text(sweep, stretches)
     return said if len(said) + len(what) + 2 > LONGEST_HEADLINE else f"{what}: {said}"
-
-
-def _nothing(sweep: Sweep) -> str:
-    return "no bytes were seen to move, so there are no sizes" if sweep.points else "no run ended"
 
 
 def _alone(sweep: Sweep, sizes: Sequence[int]) -> str:
@@ -110,17 +109,12 @@ def _claim(stretch: Stretch, titles: Mapping[str, str]) -> str:
     return f"{together} alike{'' if stretch.is_unsure else ' at most sizes'}"
 
 
-def _facts(sweep: Sweep) -> tuple[list[str], list[str], list[str]]:
-    used = [variant for variant in sweep.variants if variant.state == "ok"]
-    outside = [f"{text}, outside the ranking" for text in outside_texts(used)]
-    return outside, _runs(sweep), _missing(sweep)
-
-
 def _runs(sweep: Sweep) -> list[str]:
-    counts: dict[tuple[str, float | None], int] = {}
+    counts: Counter[tuple[str, float | None]] = Counter()
     for point in sweep.points:
-        at = (point.variant, _place(point))
-        counts[at] = counts.get(at, 0) + (not point.cold)
+        # Where the size is unknown, what was asked for.
+        size = point.parameter if point.size_bytes is None else point.size_bytes
+        counts[point.variant, size] += not point.cold
     if not counts:
         return []
     has_sizes = any(point.size_bytes is not None for point in sweep.points)
@@ -131,11 +125,6 @@ def _runs(sweep: Sweep) -> list[str]:
         return [f"only the first run at each {each} yet{order}"]
     runs = counted_in_each(counts.values(), "warm run")
     return [f"{runs} at each {each}, the first one apart{order}"]
-
-
-def _place(point: Point) -> float | None:
-    """Return the size, or what was asked for where the size is unknown."""
-    return point.parameter if point.size_bytes is None else point.size_bytes
 
 
 def _missing(sweep: Sweep) -> list[str]:
