@@ -11,6 +11,8 @@ import pickle
 import re
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -75,14 +77,11 @@ def find_culprits(
     list of Culprit
         At most 10; empty if everything can be pickled or time ran out before the first.
     """
-    search = _Search(time.monotonic() + seconds, takes_functions=takes_functions)
-    search.is_careful = is_careful
-    try:
+    search = _Search(time.monotonic() + seconds, takes_functions, is_careful)
+    with suppress(OutOfTime):
         error = search.error_of(value)
         if error is not None:
             search.descend(value, name, error, ())
-    except OutOfTime:
-        pass
     return search.found
 
 
@@ -122,15 +121,15 @@ def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
+@dataclass(slots=True)
 class _Search:
     """The state of one search."""
 
-    def __init__(self, deadline: float, *, takes_functions: bool) -> None:
-        self.deadline = deadline
-        self.takes_functions = takes_functions
-        self.found: list[Culprit] = []
-        self.attempts = 0
-        self.is_careful = False
+    deadline: float
+    takes_functions: bool
+    is_careful: bool
+    found: list[Culprit] = field(default_factory=list)
+    attempts: int = 0
 
     def error_of(self, value: object) -> str | None:
         """Pickle into nowhere; return what the pickler said if it failed."""

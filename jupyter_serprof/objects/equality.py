@@ -85,9 +85,8 @@ class _SameValue:
             return True
         # Its generated __eq__ raises for arrays and takes NaN for a difference.
         names = [field.name for field in fields(before) if field.compare]
-        return self._all_same(
-            ((getattr(before, name), getattr(after, name)) for name in names), depth
-        )
+        pairs = ((getattr(before, name), getattr(after, name)) for name in names)
+        return self._all_same(pairs, depth)
 
     def _same_array(self, before: Any, after: Any, depth: int) -> bool | None:  # noqa: ANN401
         if before.shape != after.shape or before.dtype != after.dtype:
@@ -120,10 +119,8 @@ def _same_arrow(before: Any, after: Any) -> bool | None:  # noqa: ANN401
     """Compare Arrow data, for which NaN differs from itself: what differs may be only that."""
     if before.equals(after):
         return True
-    shapes = [
-        (getattr(x, "schema", None) or getattr(x, "type", None), len(x)) for x in (before, after)
-    ]
-    return None if shapes[0] == shapes[1] else False
+    one, other = (getattr(x, "schema", None) or getattr(x, "type", None) for x in (before, after))
+    return None if one == other and len(before) == len(after) else False
 
 
 def _same_numbers(before: Any, after: Any) -> bool:  # noqa: ANN401

@@ -43,8 +43,6 @@ _NO_OBJECTS = frozenset(
 _REDUCED = frozenset(
     ["REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "INST", "OBJ", "BINPERSID", "PERSID"]
 )
-
-
 _REDUCERS = ("__reduce_ex__", "__reduce__")
 
 
@@ -109,11 +107,7 @@ def _chain(data: Any) -> tuple[list[tuple[int, int]] | None, int]:  # noqa: ANN4
     return (frames, large) if at <= end and (frames or large) else (None, 0)
 
 
-def _samples(
-    data: Any,  # noqa: ANN401
-    frames: Sequence[tuple[int, int]],
-    small: int,
-) -> Iterator[bytes]:
+def _samples(data: Any, frames: Sequence[tuple[int, int]], small: int) -> Iterator[bytes]:  # noqa: ANN401
     """Yield the beginnings of frames that lie at equal distances of bytes."""
     seen, taken = 0, 0
     for start, length in frames:

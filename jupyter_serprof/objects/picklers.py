@@ -322,8 +322,7 @@ def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], 
     about 64 KiB, which are not buffers.
     """
     sink, beside = _pickled(value, hands_over=hands_over)
-    inside = [size for size in sink.large if size > 2 * _OWN_WRITE_BYTES]
-    found = [(size, "in-band") for size in inside]
+    found = [(size, "in-band") for size in sink.large if size > 2 * _OWN_WRITE_BYTES]
     found += [(memoryview(buffer).nbytes, "out-of-band") for buffer in beside]
     return tuple(sorted(found, key=lambda entry: -entry[0])[:_LISTED])
 

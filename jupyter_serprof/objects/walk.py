@@ -184,9 +184,8 @@ def payloads(value: object, size_bytes: int) -> list[Payload]:
 
 
 def _is_graph(value: object) -> bool:
-    return any(
-        kind_name(kind) in _GRAPHS and _is_of_library(kind) for kind in bases_of(type(value))
-    )
+    kinds = bases_of(type(value))
+    return any(kind_name(kind) in _GRAPHS and _is_of_library(kind) for kind in kinds)
 
 
 def _is_task(value: object) -> bool:
@@ -199,9 +198,9 @@ def _held_key(value: object) -> Hashable:
     return (id(value.__code__), *sorted(id(part) for part in _captured(value)))
 
 
-def _captured(function: types.FunctionType) -> Iterator[object]:
-    """Yield what a function drags along and is worth a look."""
-    yield from (one.value for one in variables_of(function) if not _is_nothing(one.value))
+def _captured(function: types.FunctionType) -> list[object]:
+    """Return what a function drags along and is worth a look."""
+    return [one.value for one in variables_of(function) if not _is_nothing(one.value)]
 
 
 def _is_nothing(value: object) -> bool:
@@ -213,13 +212,11 @@ def _is_nothing(value: object) -> bool:
 
 def _known_bytes(value: object) -> int | None:
     """Return the bytes of an array or a buffer; None for what only a pickler can tell."""
-    if kind_module(type(value)).partition(".")[0] == "pandas":
-        return None
-    if is_array(value) and value.dtype.hasobject:  # type: ignore[attr-defined]
-        return None
-    if is_a(value, types.FunctionType) and not any(True for _ in _captured(value)):
+    if is_a(value, types.FunctionType) and not _captured(value):
         return 0
-    return size_bytes_of(value)
+    is_held_apart = is_array(value) and value.dtype.hasobject  # type: ignore[attr-defined]
+    is_pandas = kind_module(type(value)).partition(".")[0] == "pandas"
+    return None if is_held_apart or is_pandas else size_bytes_of(value)
 
 
 def _carried(graph: object) -> Iterator[tuple[object, object]]:

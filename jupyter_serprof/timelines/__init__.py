@@ -55,14 +55,6 @@ def _place(event: Mapping[str, object]) -> _Place:
     return str(event.get("pid")), str(event.get("tid"))
 
 
-def _ray_lane(event: Mapping[str, object], lanes: dict[_Place, str]) -> str:
-    """Return a number instead of addresses; steps of the driver are the caller's."""
-    place = _place(event)
-    if place[1].startswith("driver"):
-        return CALLER
-    return lanes.setdefault(place, f"worker {len(lanes) + 1}")
-
-
 def _tasks(events: Iterable[Mapping[str, object]]) -> dict[_Place, list[tuple[int, int, str]]]:
     found: dict[_Place, list[tuple[int, int, str]]] = {}
     for event in events:
@@ -78,9 +70,12 @@ def _step(
     lanes: dict[_Place, str],
     tasks: Mapping[_Place, Sequence[tuple[int, int, str]]],
 ) -> Span:
-    lane = _ray_lane(event, lanes)
+    place = _place(event)
+    # A number instead of addresses; steps of the driver are the caller's.
+    is_driver = place[1].startswith("driver")
+    lane = CALLER if is_driver else lanes.setdefault(place, f"worker {len(lanes) + 1}")
     start_ns, kind = _time(event, "ts", 1_000), _text(event.get("cat"))
-    around = tasks.get(_place(event), ())
+    around = tasks.get(place, ())
     at = bisect_right(around, start_ns, key=lambda task: task[0]) - 1
     is_inside = at >= 0 and start_ns <= around[at][1]
     name = around[at][2] if is_inside else kind.removeprefix("task:")
@@ -101,13 +96,8 @@ _HASH = re.compile(r"-[0-9a-f]{8,}(-[0-9a-f]{4,})*$")
 _Names = dict[tuple[str, ...], int]
 
 
-def _dask_spans(records: Iterable[Mapping[str, object]]) -> list[Span]:
-    """Return the actions of all tasks; unknown ones are left out."""
-    numbers: _Names = {}
-    return [entry for record in records for entry in _actions(record, numbers)]
-
-
 def _actions(record: Mapping[str, object], numbers: _Names) -> Iterator[Span]:
+    """Yield the actions of a task; unknown ones are left out."""
     steps = record.get("startstops")
     if not isinstance(steps, list | tuple):
         _refuse(f"a task has startstops {shown(steps)}, which is no list")
@@ -285,7 +275,8 @@ def _read(data: object) -> tuple[str, list[Span]]:
     if not all(isinstance(event, Mapping) for event in events):
         _refuse("an event in it is no object")
     if any("startstops" in event for event in events):
-        return "dask.wait", _dask_spans(events)
+        numbers: _Names = {}
+        return "dask.wait", [span for record in events for span in _actions(record, numbers)]
     return "ray.wait", _ray_spans(events)
 
 

@@ -234,8 +234,9 @@ class MemoryGuard:
     @property
     def most_bytes(self) -> int | None:
         """The largest size that fits into what is free now; None where unknown."""
-        known = [most for most in (self._most_in_memory, self._most_in_store) if most is not None]
-        return min(known, default=None)
+        free, stored = available_bytes(), self._most_in_store
+        known = [] if free is None else [int(_SHARE * free / self.copies)]
+        return min([*known, *([] if stored is None else [stored])], default=None)
 
     @property
     def bound(self) -> str:
@@ -253,11 +254,6 @@ class MemoryGuard:
             f"{fit}: {format_bytes(free)} of memory are free, "
             f"and the peak holds {format_fixed(self.copies, 1)} times the size"
         )
-
-    @property
-    def _most_in_memory(self) -> int | None:
-        free = available_bytes()
-        return None if free is None else int(_SHARE * free / self.copies)
 
     @property
     def _most_in_store(self) -> int | None:

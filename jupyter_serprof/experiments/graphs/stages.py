@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from traceback import walk_tb
 from typing import Any
 
@@ -42,13 +44,10 @@ def unpicklable_notes(error: BaseException) -> list[str]:
     that computes by itself has its note. It takes 3 s at most; the graph is pickled into nowhere,
     piece by piece, and nothing of it is kept.
     """
-    graph = next(_unsent(error), None)
-    if graph is None:
-        return []
-    try:
-        found = find_unpicklable(graph, seconds=_SECONDS)
-    except UsageError:  # something else was sent
-        return []
+    found = None
+    for graph in islice(_unsent(error), 1):
+        with suppress(UsageError):  # something else was sent
+            found = find_unpicklable(graph, seconds=_SECONDS)
     if found is None:
         return []
     place = " -> ".join(step for step in (found.layer, found.key) if step)
