@@ -160,7 +160,7 @@ def many(size: int = 2_000_000, ms: float = 30, **look: int | None) -> Trace:
 def refused(outcome: str, error: object = "TypeError") -> Trace:
     """Return a dumps that failed inside a call that went on or failed, too."""
     spans = [("ray.store", CALLER, 0, 5), ("pickle.dumps", CALLER, 1, 2, None, 0, {"error": error})]
-    return make_trace(spans, outcome=outcome)
+    return make_trace([*spans, ("gc", CALLER, 6, 1)], outcome=outcome)
 
 
 def collected(gc_ms: float, wall_ms: float, stage: str = "pickle.loads", parent: int = 0) -> Trace:

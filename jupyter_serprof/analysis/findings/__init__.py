@@ -58,6 +58,10 @@ _REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
 #: Where workers fetch and load what a function captures; below this it is no matter.
 _LOADING, _LOADED_BYTES = ("ray.schedule",), 10_000_000
+_BLOCK_REMEDY = "ref = ray.put(np.array(values))   # of numbers: one block that is handed over"
+_COLUMNS_REMEDY = (
+    "ref = ray.put(pd.Series(d))   # numbers of a dict: one block, and an index of its keys"
+)
 _NATIVE = frozenset({"list", "dict", "tuple"})
 _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
@@ -149,7 +153,7 @@ def native_walk(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"a {kind} of {format_bytes(size)} was walked element by element",
                 {"total_bytes": size, "value_type": kind},
-                "ref = ray.put(np.array(values))   # of numbers: one block that is handed over",
+                _COLUMNS_REMEDY if kind == "dict" else _BLOCK_REMEDY,
                 spans=(index,),
                 because="msgpack writes each element, and each get makes all of them anew",
                 share=share,

@@ -189,7 +189,8 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
     ]
     refused = [index for index in failed if trace.spans[index].stage in _DUMPS]
     last = max((trace.spans[index].end_ns for index in failed), default=None)
-    later = any(span.start_ns > (last or 0) for span in trace.spans if span.parent < 0)
+    after = (s for s in trace.spans if s.parent < 0 and s.stage not in ("gc", "import"))
+    later = any(span.start_ns > (last or 0) for span in after)
     if not refused or later:
         return
     kind = text(trace.spans[refused[-1]], "error")
