@@ -99,7 +99,7 @@ equal_nan=before.dtype.kind in _WITH_NAN => equal_nan=False
 capture/patching.py: capture/test_patching.py
 left.remove(self.sink) => left.index(self.sink)
 capture/recorder.py: capture/test_recorder.py
-if left > 0 => if left >= 0
+if len(page) < self.limit => if len(page) <= self.limit
 model/sweep.py: model/test_times.py
 method="inclusive" => method="exclusive"
 model/document.py: model/test_document.py

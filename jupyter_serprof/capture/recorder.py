@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from threading import get_ident
+from threading import Lock, get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
@@ -108,7 +108,7 @@ class Recorder:
         self.wall_now = wall_clock
         self.limit = limit
         self.page = Records()
-        self._room = 0
+        self._room, self._making = 0, Lock()
         self.dropped_count = 0
         #: Of one call, ns: what its hook takes outside of what it measures itself, and what it adds
         #: between start and end.
@@ -135,10 +135,14 @@ class Recorder:
     def _make_room(self, record: Record) -> None:
         """Take the record behind which records are moved, and see what a record costs."""
         start_ns, page = time.perf_counter_ns(), self.page
-        page.move()
-        left = self.limit - len(page)
-        self._room = Records.WIDTH * min(_FRESH, left)
-        if left > 0:
+        if self._making.acquire(blocking=False):
+            try:
+                self._room = 0  # all others come here, too, until the new one is known
+                page.move()
+                self._room = Records.WIDTH * min(_FRESH, self.limit - len(page))
+            finally:
+                self._making.release()
+        if len(page) < self.limit:
             page.fresh += record
         else:
             self.dropped_count += 1
