@@ -16,7 +16,8 @@ CLUSTERS = {"ray": "cluster", "dask": "dask_client"}
 CHOSEN = (
     *("captured-in-self", "list-of-floats", "many-small-puts", "no-pipelining", "slow-reducer"),
     *("submission-order", "compute-in-a-loop", "one-giant-task"),
-    *("pool-of-processes-for-little", "shared-work-computed-twice"),
+    *("pool-of-processes-for-little", "shared-work-computed-twice", "get-in-a-loop"),
+    *("tiny-tasks", "redefined-in-a-loop", "new-actor-for-each-item"),
 )
 
 

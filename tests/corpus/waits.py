@@ -66,6 +66,22 @@ def streaming_generator():
     return [ray.get(ref) for ref in items.remote()]
 
 
+async def async_generator():
+    @ray.remote(num_returns="streaming")
+    def items():
+        for x in range(8):
+            time.sleep(0.08)
+            yield x
+
+    return [await ref async for ref in items.remote()]
+
+
+def ray_polling():
+    refs = tasks()
+    while len(ray.wait(refs, num_returns=len(refs), timeout=0)[0]) < len(refs):
+        time.sleep(0.005)
+
+
 def actor_pool():
     actor = ray.remote(type("Worker", (), {"work": lambda _, x: time.sleep(0.1) or x}))
     pool = ActorPool([actor.remote(), actor.remote()])
@@ -120,6 +136,11 @@ def on_joblib(backend):
         return joblib.Parallel()(joblib.delayed(time.sleep)(0.1) for _ in range(8))
 
 
+def threads_of_joblib():
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        return joblib.Parallel()(joblib.delayed(ray.get)(ref) for ref in tasks())
+
+
 def _of_loop(coroutine):
     return lambda: asyncio.run(coroutine())
 
@@ -130,6 +151,8 @@ WAYS = {
     "ray-await": ("ray: ray-core/actors/async_api", _of_loop(await_references)),
     "ray-asyncio-gather": ("ray: ray-core/actors/async_api", _of_loop(asyncio_gather)),
     "ray-asyncio-wait": ("ray: ray-core/actors/async_api", _of_loop(asyncio_wait)),
+    "ray-polling": ("ray: ray-core/api/doc/ray.wait", ray_polling),
+    "ray-async-generator": ("ray: ray-core/ray-generator", _of_loop(async_generator)),
     "ray-streaming-generator": ("ray: ray-core/ray-generator", streaming_generator),
     "ray-actor-pool": ("ray: ray-core/api/doc/ray.util.ActorPool", actor_pool),
     "ray-queue": ("ray: ray-core/api/doc/ray.util.queue.Queue", ray_queue),
@@ -139,6 +162,7 @@ WAYS = {
     ),
     "ray-thread-and-queue": ("ray: ray-core/api/doc/ray.get", ray_thread_and_queue),
     "ray-pool-of-threads": ("ray: ray-core/api/doc/ray.get", ray_pool_of_threads),
+    "ray-threads-of-joblib": (f"ray: {JOBLIB}", threads_of_joblib),
     "ray-data": ("ray: data/quickstart", ray_data),
     "ray-joblib": (f"ray: {JOBLIB}", partial(on_joblib, "ray")),
     "dask-as-completed": (
