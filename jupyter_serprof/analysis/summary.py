@@ -115,27 +115,20 @@ def _causes(trace: Trace, waterfall: Waterfall) -> list[_Cause]:
 
 def _said(trace: Trace, cause: _Cause) -> str:
     share = format_share(cause.self_ns / trace.wall_ns, decimals=0)
-    unseen = _unseen_tasks(trace) if cause.key in _WAITS_FOR_TASKS else 0
-    if unseen:
+    # Tasks of Ray that took an unreported road: the wait is not their stage.
+    unseen = sum((span.details or {}).get("road") == "unseen" for span in trace.spans)
+    if unseen and cause.key in _WAITS_FOR_TASKS:
         return f"{share} waiting for {counted(unseen, 'task')} of Ray that could not be seen"
     own = [row for row in cause.rows if row.stage == cause.key]
     size = total(row.size_bytes for row in own)
     only = own[0] if len(own) == len(cause.rows) == 1 else None
     rate = bytes_per_s(only.copied_bytes, only.busy_ns) if only else None
     pace = f" at {format_rate(rate)}" if rate is not None else ""
-    carried = f", {format_bytes(size)}{pace}" if size else _scheduled(trace, cause)
+    tasks = task_count(trace) if cause.key in _OF_TASKS else None
+    scheduled = f", {counted(tasks, 'task')}" if tasks else ""
+    carried = f", {format_bytes(size)}{pace}" if size else scheduled
     part = _largest_part(trace, cause) if len({row.stage for row in cause.rows}) > 1 else ""
     return f"{share} {stages_of(trace)[cause.key].title}{carried}{part}"
-
-
-def _unseen_tasks(trace: Trace) -> int:
-    """Return how many tasks of Ray took an unreported road: the wait is not their stage."""
-    return sum((span.details or {}).get("road") == "unseen" for span in trace.spans)
-
-
-def _scheduled(trace: Trace, cause: _Cause) -> str:
-    tasks = task_count(trace) if cause.key in _OF_TASKS else None
-    return f", {counted(tasks, 'task')}" if tasks else ""
 
 
 def _largest_part(trace: Trace, cause: _Cause) -> str:

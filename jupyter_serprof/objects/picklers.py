@@ -39,13 +39,15 @@ class OutOfTime(BaseException):  # reducers of users catch Exception
 
 
 class CountingFile:
-    """A file that keeps nothing: it counts bytes, the headers of frames, and looks at the clock.
+    """A file that counts bytes and the headers of frames, and looks at the clock.
 
-    ``large`` has the sizes of writes of at least 64 KiB, which reach it without a copy.
+    It keeps nothing, or what is written where a plain dumps of cloudpickle keeps it. ``large`` has
+    the sizes of writes of at least 64 KiB, which reach it without a copy.
     """
 
-    def __init__(self, deadline: float = math.inf) -> None:
+    def __init__(self, deadline: float = math.inf, *, keeps: bool = False) -> None:
         self.deadline = deadline
+        self._kept = io.BytesIO() if keeps else None
         self.size_bytes = 0
         self.frames = 0
         self.large: list[int] = []
@@ -54,6 +56,8 @@ class CountingFile:
 
     def write(self, data: Any) -> int:  # noqa: ANN401  (bytes or a PickleBuffer)
         """Count what is written: a frame, or a payload of at least 64 KiB."""
+        if self._kept is not None:
+            self._kept.write(data)
         if type(data) is bytes:
             size = len(data)
             self.frames += _has_frame(data, size)
@@ -75,19 +79,6 @@ class CountingFile:
         self.buffer_bytes += buffer.raw().nbytes
         self.buffers += 1
         return False
-
-
-class KeepingFile(CountingFile):
-    """A file that also keeps what is written, where a plain dumps of cloudpickle keeps it."""
-
-    def __init__(self, deadline: float) -> None:
-        super().__init__(deadline)
-        self._kept = io.BytesIO()
-
-    def write(self, data: Any) -> int:  # noqa: ANN401  (bytes or a PickleBuffer)
-        """Copy what is written, and count it."""
-        self._kept.write(data)
-        return super().write(data)
 
 
 def flat(data: Any) -> memoryview:  # noqa: ANN401  (anything with a buffer)
@@ -129,7 +120,7 @@ class Counter:
         keeps: bool = False,
         globals_ref: dict[int, Any] | None = None,
     ) -> None:
-        self.sink = (KeepingFile if keeps else CountingFile)(deadline)
+        self.sink = CountingFile(deadline, keeps=keeps)
         self.holes: dict[int, tuple[object, BaseException]] = {}
         self.met: list[int] = []
         callback = self.sink.take if takes_buffers else None

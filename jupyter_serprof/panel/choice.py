@@ -106,7 +106,8 @@ class Choice:
             for show in shows:
                 show()
             self._show_scale(is_new=is_new)
-            self._show_code()
+            plan = self.plan
+            self.code.value = self._offer.code(plan) if plan else ""
         finally:
             self._is_busy = False
         self.changed()
@@ -165,10 +166,6 @@ class Choice:
         with self.limit.hold_sync():  # at once: what is typed between two would be overwritten
             self.limit.description, self.limit.max = label, most
             self.limit.value = value
-
-    def _show_code(self) -> None:
-        plan = self.plan
-        self.code.value = self._offer.code(plan) if plan else ""
 
     def _boxed(self) -> Any:  # noqa: ANN401  (a Box)
         # In line with the labels of single controls.

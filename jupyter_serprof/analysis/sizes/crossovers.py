@@ -201,11 +201,8 @@ def _is_beaten(
 def _stretch(
     key: str, sizes: Sequence[int], curves: Mapping[str, Curve], sure: Verdicts, *, is_known: bool
 ) -> Stretch:
-    rivals = {
-        other: set(sizes) & set(curve.sizes_bytes)
-        for other, curve in curves.items()
-        if other != key and set(sizes) & set(curve.sizes_bytes)
-    }
+    both = {other: {*sizes} & {*curve.sizes_bytes} for other, curve in curves.items()}
+    rivals = {other: own for other, own in both.items() if own and other != key}
     told = {other: sure[key, other] & own for other, own in rivals.items()}
     peers = tuple(other for other, own in rivals.items() if 2 * len(told[other]) <= len(own))
     return Stretch(

@@ -21,7 +21,17 @@ from jupyter_serprof.analysis.sizes.lines import fits_of
 from jupyter_serprof.analysis.summary import limit_facts
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.runs import Runs
-from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant
+from jupyter_serprof.model import (
+    Finding,
+    Limits,
+    Point,
+    Quality,
+    Summary,
+    Sweep,
+    SweepTrace,
+    Trace,
+    Variant,
+)
 from jupyter_serprof.model.sweep import groups_text, middle_ns
 from jupyter_serprof.model.units import (
     code_text,
@@ -80,7 +90,7 @@ def _headline(sweep: Sweep) -> str:
         said = "no warm run was made" if is_begun else "no transport could move it"
         return ", ".join([f"{_what(sweep)}: {said}", *outside])
     judged = [v for v in ranked if is_comparable(walls[v.key])]
-    best, tied = _best(judged, walls) if judged else _alone(ranked, walls)
+    best, tied = _best(judged or ranked, walls)
     others = [v for v in judged if v not in tied and v is not best]
     against = _against(best, others, walls)
     if against:
@@ -95,11 +105,14 @@ def _headline(sweep: Sweep) -> str:
 def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Variant]]:
     """Return the fastest, or plain pickle if the difference does not matter; and its equals.
 
+    Of those that were run once it is plain pickle, if that is there, and none is an equal.
     All are held against the fastest, as in the rows: what is equal to the second is not to it.
     """
     fastest = min(ranked, key=lambda variant: middle_ns(walls[variant.key]))
     plain = next((variant for variant in ranked if variant.key == BASELINE), fastest)
     own, rival = walls[plain.key], walls[fastest.key]
+    if not is_comparable(own):
+        return plain, []
     grouped = [bool(groups_text(own)), bool(groups_text(rival))]
     is_open = max(rival) >= min(own) and not matters(own, rival, cost_of(plain, fastest))
     if all(grouped) or (any(grouped) and is_open):
@@ -107,12 +120,6 @@ def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Varian
     equals = [v for v in ranked if v is fastest or not _is_apart(fastest, v, walls)]
     best = plain if plain in equals else fastest
     return best, [variant for variant in equals if variant is not best]
-
-
-def _alone(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Variant]]:
-    """Return plain pickle or else the fastest of those that were run once."""
-    plain = (variant for variant in ranked if variant.key == BASELINE)
-    return next(plain, min(ranked, key=lambda variant: middle_ns(walls[variant.key]))), []
 
 
 def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:
@@ -257,23 +264,13 @@ def apart(sweep: Sweep, cells: Sequence[Runs], title: str) -> Sweep:
     title
         What a row is called before its value, e.g. the name of the parameter.
     """
-    rows = [(f"{cell.key}-{cell.parameter:g}", cell) for cell in cells]
-    return replace(
-        sweep,
-        variants=tuple(
-            _row_of_one(key, f"{title} = {plain(cell.parameter)}", cell) for key, cell in rows
-        ),
-        points=tuple(
-            replace(point, variant=key, size_bytes=None)
-            for key, cell in rows
-            for point in cell.points
-        ),
-        traces=tuple(
-            replace(entry, variant=key, size_bytes=None)
-            for key, cell in rows
-            for entry in cell.shown
-        ),
-    )
+    variants, points, traces = list[Variant](), list[Point](), list[SweepTrace]()
+    for cell in cells:
+        key = f"{cell.key}-{cell.parameter:g}"
+        variants.append(_row_of_one(key, f"{title} = {plain(cell.parameter)}", cell))
+        points += (replace(point, variant=key, size_bytes=None) for point in cell.points)
+        traces += (replace(entry, variant=key, size_bytes=None) for entry in cell.shown)
+    return replace(sweep, variants=tuple(variants), points=tuple(points), traces=tuple(traces))
 
 
 def _row_of_one(key: str, title: str, cell: Runs) -> Variant:

@@ -152,7 +152,8 @@ def one_of(trace: Trace, loops: int, bare_ns: float = math.inf) -> Trace | None:
     so the first run, which has none before it, is never chosen, and what a run does after its last
     span is counted to the next one, which does the same. Without spans it is the mean run.
     """
-    roots = _roots(trace.spans)
+    own = (span for span in trace.spans if span.parent < 0 and span.stage not in _BACKGROUND)
+    roots = sorted(own, key=lambda span: span.end_ns)
     if not roots:
         return analyse(_cut(trace, trace.wall_ns // loops), trace.limits)
     windows = list(pairwise(_ends(roots, loops)))
@@ -198,11 +199,6 @@ def _closer(spans: tuple[Span, ...], wall_ns: int, bare_ns: float) -> tuple[int,
 
 def _cut(trace: Trace, wall_ns: int, spans: tuple[Span, ...] = ()) -> Trace:
     return replace(trace, wall_ns=wall_ns, spans=spans, waterfall=None, findings=())
-
-
-def _roots(spans: Sequence[Span]) -> list[Span]:
-    roots = (span for span in spans if span.parent < 0 and span.stage not in _BACKGROUND)
-    return sorted(roots, key=lambda span: span.end_ns)
 
 
 def _ends(roots: Sequence[Span], loops: int) -> list[int]:

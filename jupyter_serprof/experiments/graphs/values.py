@@ -75,8 +75,7 @@ def futures_in(value: object) -> list[Any]:
     client = sys.modules.get("distributed.client")
     if client is None or not (isinstance(value, client.Future) or type(value) in (*_PLAIN, dict)):
         return []
-    found: list[Any] = client.futures_of(value)
-    return found
+    return list(client.futures_of(value))
 
 
 def same_futures(futures: Iterable[Any]) -> list[Any]:

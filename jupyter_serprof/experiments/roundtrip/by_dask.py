@@ -152,7 +152,8 @@ def _frame_facts(header: Mapping[str, Any], frames: Sequence[Any]) -> dict[str, 
     """Tell what a header says of its frames: the pickle in each is in-band, the rest beside it."""
     values = list(_values(header, 0))
     pickles = [at for family, at in values if family == "pickle"]
-    in_band, total = (sum(map(_size, some)) for some in ([frames[at] for at in pickles], frames))
+    sizes = [memoryview(frame).nbytes for frame in frames]
+    in_band, total = sum(sizes[at] for at in pickles), sum(sizes)
     return {
         "family": ", ".join(sorted({family for family, _ in values})),
         "frames": len(frames),
@@ -162,10 +163,6 @@ def _frame_facts(header: Mapping[str, Any], frames: Sequence[Any]) -> dict[str, 
         "buffers": len(frames) - len(pickles),
         "total_bytes": total,
     }
-
-
-def _size(frame: Any) -> int:  # noqa: ANN401  (anything with a buffer)
-    return memoryview(frame).nbytes
 
 
 def _parts(header: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -25,6 +25,7 @@ from jupyter_serprof.probes.dask.local.columns import CallColumns, Log
 _MODULE = "dask.multiprocessing"
 _MARK = dask_process_clock.MARK
 _TAIL = len(_MARK) + 4
+_POOL = "concurrent.futures.process", "ProcessPoolExecutor"
 #: Gives the clock of a worker; its source is run there once.
 _GET_CLOCK = (
     "(lambda modules, make: (modules.get(name) or (lambda m: exec(source, m.__dict__) or "
@@ -60,10 +61,7 @@ def with_clocks(
 
 def is_local(pool: object) -> bool:
     """Tell whether the processes of a pool are on this machine, with the same Python."""
-    kind = type(pool)
-    return (
-        f"{kind_module(kind)}.{kind_name(kind)}" == "concurrent.futures.process.ProcessPoolExecutor"
-    )
+    return (kind_module(type(pool)), kind_name(type(pool))) == _POOL
 
 
 class _Clock:
