@@ -7,6 +7,7 @@ other runner that calls methods whose names begin with ``test_``.
 from __future__ import annotations
 
 import gc
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -116,7 +117,7 @@ def make_trace(
         wall_ns=last_ns if wall_ms is None else round(wall_ms * MS),
         outcome=outcome,
         producer="jupyter_serprof.testing",
-        lanes=tuple(Lane(key, _kind(key), process) for process, key in enumerate(lanes)),
+        lanes=tuple(Lane(key, re.split("[/ ]", key)[0], at) for at, key in enumerate(lanes)),
         spans=made,
         limits=limits or Limits(),
     )
@@ -133,10 +134,6 @@ def _span(  # noqa: PLR0913, PLR0917  (the columns of a span, in the order of th
 ) -> Span:
     start_ns, duration_ns = round(start_ms * MS), round(duration_ms * MS)
     return Span(stage, stage, lane, start_ns, duration_ns, size_bytes, parent, details)
-
-
-def _kind(lane: str) -> str:
-    return lane.replace("/", " ").partition(" ")[0]
 
 
 class Contracted(Watcher, Protocol):

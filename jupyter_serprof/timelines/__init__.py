@@ -231,9 +231,8 @@ def _parsed(file: Path) -> object:
     try:
         return json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        why = (
-            error.strerror if isinstance(error, OSError) else f"it is no JSON or cut off ({error})"
-        )
+        broken = f"it is no JSON or cut off ({error})"
+        why = error.strerror if isinstance(error, OSError) else broken
         message = f"cannot read {file.name}: {why}. {_EXPECTED}"
         raise DocumentError(message) from None
 
@@ -257,10 +256,7 @@ def _trace(data: object, name: str) -> Trace:
         started=_moment(start_ns),
         wall_ns=end_ns - start_ns,
         producer="imported by jupyter_serprof",
-        lanes=tuple(
-            Lane(key, key.replace("/", " ").partition(" ")[0], process=at)
-            for at, key in enumerate(lanes)
-        ),
+        lanes=tuple(Lane(key, re.split("[/ ]", key)[0], at) for at, key in enumerate(lanes)),
         spans=tuple(spans),
         quality=Quality(notes=(_ASSUMED,)),
     )

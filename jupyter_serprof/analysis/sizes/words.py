@@ -129,15 +129,8 @@ def _runs(sweep: Sweep) -> list[str]:
 
 def _missing(sweep: Sweep) -> list[str]:
     """Say which variants have no points, and what was left out of the others."""
-    absent = [
-        f"{variant.title}: {variant.reason or variant.state}"
-        for variant in sweep.variants
-        if variant.state != "ok"
-    ]
-    own = [
-        f"{variant.title}: {note}"
-        for variant in sweep.variants
-        for note in variant.notes
-        if variant.state == "ok" and ("failed at" in note or "warm runs only" in note)
-    ]
+    used = [variant for variant in sweep.variants if variant.state == "ok"]
+    absent = [f"{v.title}: {v.reason or v.state}" for v in sweep.variants if v not in used]
+    notes = ((variant.title, note) for variant in used for note in variant.notes)
+    own = (f"{of}: {said}" for of, said in notes if "failed at" in said or "warm runs only" in said)
     return [*absent, *own]

@@ -63,7 +63,6 @@ def checked_result(before: object, after: object, witness: Witness) -> dict[str,
     told), ``has_buffers`` whether there are any that could be handed over.
     """
     is_kept = witness.is_unchanged(before)
-    changed = differences(before, after)
     spoilt = [] if is_kept else ["the round trip changed the value itself"]
     held = held_by_both(before, after)
     buffers = list(held[1].buffers if held else ()) or buffers_of(after)
@@ -71,7 +70,7 @@ def checked_result(before: object, after: object, witness: Witness) -> dict[str,
     return {
         "equal": same_value(before, after) if is_kept else False,
         "type": type(after).__name__,
-        "notes": "\n".join([*changed, *spoilt]),
+        "notes": "\n".join([*differences(before, after), *spoilt]),
         "result": _result_kind(share, buffers, after),
         "shared_share": share,
         "has_buffers": bool(held[0].buffers) if held else None,
@@ -97,12 +96,9 @@ def _result_kind(share: float | None, buffers: list[Buffer], result: object) -> 
     if not buffers:
         return "a new object"
     ranges = store_ranges()
-    flags = getattr(result, "flags", None)
-    writeable = getattr(flags, "writeable", None)
+    writeable = getattr(getattr(result, "flags", None), "writeable", None)
     access = "" if writeable is None else ", writeable" if writeable else ", read-only"
-    if ranges and lies_inside(buffers, ranges):
-        return f"zero-copy{access}"
-    return f"a copy{access}"
+    return f"{'zero-copy' if ranges and lies_inside(buffers, ranges) else 'a copy'}{access}"
 
 
 def payload_places(

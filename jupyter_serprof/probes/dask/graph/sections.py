@@ -219,7 +219,8 @@ def _mapped(operands: dict[str, Any]) -> Iterator[Section]:
     yield Section(name, [("func", operands.pop("func", None))], times=count)
     for elements in operands.pop("iterables", ()):
         if is_exactly(elements, (list, tuple)):
-            yield _elements(name, elements, keys)
+            named = keys if count == len(elements) else range(len(elements))
+            yield Section(name, list(zip(named, elements, strict=True)), times=1, has_keys=True)
         else:
             yield Section(name, [("iterables", elements)])
     for literal in operands.pop("kwargs", {}).items():
@@ -228,11 +229,6 @@ def _mapped(operands: dict[str, Any]) -> Iterator[Section]:
         yield Section(name, [literal], times=1 if own else count)
     yield Section(OUTPUT_KEYS, [("_cached_keys", keys)], times=0)
     yield Section(EXPRESSION, operands.items(), times=0)
-
-
-def _elements(name: str, elements: Collection[object], keys: object) -> Section:
-    named = keys if isinstance(keys, list) and len(keys) == len(elements) else range(len(elements))
-    return Section(name, list(zip(named, elements, strict=True)), times=1, has_keys=True)
 
 
 def _frame_node(node: Any, operands: list[tuple[str, Any]]) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
@@ -249,14 +245,10 @@ def _frame_node(node: Any, operands: list[tuple[str, Any]]) -> Iterator[Section]
             # columns that are not read stay in the graph.
             is_cut = is_source and name in ("frame", "array")
             yield Section(layer, [(name, operand)], 1 if is_cut else count)
-    yield Section(layer, list(_cached(node)), times=0)
-
-
-def _cached(node: object) -> Iterator[Item]:
-    """Yield the cached properties that ``Expr.__reduce__`` sends along."""
-    for name, part in vars(type(node)).items():
-        if isinstance(part, functools.cached_property) and name in vars(node):
-            yield name, vars(node)[name]
+    # The cached properties that ``Expr.__reduce__`` sends along.
+    own = vars(type(node)).items()
+    cached = [name for name, part in own if isinstance(part, functools.cached_property)]
+    yield Section(layer, [(name, state[name]) for name in cached if name in state], times=0)
 
 
 def _partitions(state: Mapping[str, Any]) -> int | None:
