@@ -58,11 +58,6 @@ _REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
 #: Where workers fetch and load what a function captures; below this it is no matter.
 _LOADING, _LOADED_BYTES = ("ray.schedule",), 10_000_000
-_BLOCK_REMEDY = "ref = ray.put(np.array(values))   # of numbers: one block that is handed over"
-_COLUMNS_REMEDY = (
-    "ref = ray.put(pd.Series(d))   # numbers of a dict: one block, and an index of its keys"
-)
-_NATIVE = frozenset({"list", "dict", "tuple"})
 _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
 _AGAIN = "# let the result go and run it again: from the third run on its memory is known"
@@ -138,26 +133,6 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
             because=f"a Python callback for each took {format_ns(walk.self_ns)}{first}",
             share=self_share(trace, "ray.msgpack"),
         )
-
-
-def native_walk(trace: Trace) -> Iterable[Finding]:
-    """Numbers and texts in a list or dict, which msgpack itself walks: no pickle is in there."""
-    pickled = {span.parent for _, span in indexed(trace, "ray.pickle")}
-    for index, span in indexed(trace, "ray.msgpack"):
-        size, kind = number(span, "total_bytes") or 0, text(span, "value_type")
-        share = self_share(trace, "ray.msgpack", "ray.unpack")
-        is_plain = index not in pickled and kind in _NATIVE
-        if is_plain and size >= WORTH_BYTES and share >= WALK_SHARE:
-            yield Finding(
-                "ray.native-walk",
-                "warn",
-                f"a {kind} of {format_bytes(size)} was walked element by element",
-                {"total_bytes": size, "value_type": kind},
-                _COLUMNS_REMEDY if kind == "dict" else _BLOCK_REMEDY,
-                spans=(index,),
-                because="msgpack writes each element, and each get makes all of them anew",
-                share=share,
-            )
 
 
 def _is_number(kind: str) -> bool:
@@ -339,7 +314,6 @@ Rule = Callable[[Trace], Iterable[Finding]]
 RULES: Sequence[Rule] = (
     in_band_copy,
     msgpack_walk,
-    native_walk,
     same_object_again,
     large_capture,
     first_use_imports,

@@ -1,4 +1,4 @@
-"""Findings about how the tasks of Ray ran and were waited for: in turns, in order of submission."""
+"""Findings about how tasks of Ray ran and were waited for, and about values that Ray walks."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from jupyter_serprof.analysis.spans import indexed
+from jupyter_serprof.analysis.spans import indexed, number, self_share, text
 from jupyter_serprof.model import Finding, Span, Trace
-from jupyter_serprof.model.units import format_count, format_ns
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 
 #: What could be saved of the time, from here on it is worth a sentence.
 WORTH_SHARE = 0.2
 #: Results that were there while one was waited for.
 MANY_READY = 3
 MANY_CALLS = 4
+_BLOCK_REMEDY = "ref = ray.put(np.array(values))   # of numbers: one block that is handed over"
+_COLUMNS_REMEDY = (
+    "ref = ray.put(pd.Series(d))   # numbers of a dict: one block, and an index of its keys"
+)
+_NATIVE = frozenset({"list", "dict", "tuple"})
+WALKED_BYTES, WALKED_SHARE = 1_000_000, 0.1
 #: Shorter gaps between two calls are Ray's own.
 GAP_SHARE = 0.2
 
@@ -76,4 +82,28 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
             )
 
 
-RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (submission_order, no_pipelining)
+def native_walk(trace: Trace) -> Iterable[Finding]:
+    """Numbers and texts in a list or dict, which msgpack itself walks: no pickle is in there."""
+    pickled = {span.parent for _, span in indexed(trace, "ray.pickle")}
+    for index, span in indexed(trace, "ray.msgpack"):
+        size, kind = number(span, "total_bytes") or 0, text(span, "value_type")
+        share = self_share(trace, "ray.msgpack", "ray.unpack")
+        is_plain = index not in pickled and kind in _NATIVE
+        if is_plain and size >= WALKED_BYTES and share >= WALKED_SHARE:
+            yield Finding(
+                "ray.native-walk",
+                "warn",
+                f"a {kind} of {format_bytes(size)} was walked element by element",
+                {"total_bytes": size, "value_type": kind},
+                _COLUMNS_REMEDY if kind == "dict" else _BLOCK_REMEDY,
+                spans=(index,),
+                because="msgpack writes each element, and each get makes all of them anew",
+                share=share,
+            )
+
+
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
+    submission_order,
+    no_pipelining,
+    native_walk,
+)
