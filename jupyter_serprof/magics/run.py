@@ -40,10 +40,7 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
 
 
 def typed_line(
-    shell: InteractiveShell,
-    line: str,
-    local_ns: dict[str, object] | None,
-    syntax: Syntax = SERPROF,
+    shell: InteractiveShell, line: str, local_ns: dict[str, object] | None, syntax: Syntax = SERPROF
 ) -> Typed | None:
     """Return what was typed, checked; None where it asks for help.
 

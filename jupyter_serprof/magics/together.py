@@ -56,9 +56,7 @@ RULES = (
         "{flag} looks into one run, and {other} makes many. Write %{magic} {flag} {code}",
     ),
     Exclusion(
-        ("--try",),
-        ("--blame",),
-        "{flag} and {other} are two runs. Write %{magic} {flag} {code}",
+        ("--try",), ("--blame",), "{flag} and {other} are two runs. Write %{magic} {flag} {code}"
     ),
 )
 #: What a statement cannot have.

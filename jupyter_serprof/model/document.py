@@ -11,15 +11,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from jupyter_serprof.model.anatomy import PART_COLUMNS, anatomy_document, anatomy_of
-from jupyter_serprof.model.codec import (
-    at,
-    decode,
-    encode,
-    field_names,
-    pack,
-    unfit,
-    unpack_columns,
-)
+from jupyter_serprof.model.codec import at, decode, encode, field_names, pack, unfit, unpack_columns
 from jupyter_serprof.model.errors import DocumentError, refuse, shown
 from jupyter_serprof.model.schema import check_details, check_sweep, check_trace, validate
 from jupyter_serprof.model.stages import meet, stage

@@ -26,10 +26,7 @@ from jupyter_serprof.probes import Probe
 _GC = Place("gc:collect", "gc", "gc")
 #: What is over sooner did not wait: the result was there. Dask asks once for each task.
 _LEAST_WAIT_NS = 20_000
-_WAITS = (
-    ("threading:Thread.join", 0),
-    ("concurrent.futures._base:Future.result", _LEAST_WAIT_NS),
-)
+_WAITS = (("threading:Thread.join", 0), ("concurrent.futures._base:Future.result", _LEAST_WAIT_NS))
 _PAUSE = "python.pause"
 #: Where the thread of the caller idles itself. Libraries do so inside of what is watched already:
 #: there it is theirs. A condition is what Event.wait, Queue.get and futures.wait wait for; an event

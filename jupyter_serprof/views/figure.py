@@ -57,11 +57,7 @@ def figure(doc: Trace | Sweep, *, dark: bool = False) -> Figure:
 
 
 def png(
-    doc: Trace | Sweep,
-    *,
-    dark: bool = False,
-    most_rows: int = MOST_ROWS,
-    is_brief: bool = False,
+    doc: Trace | Sweep, *, dark: bool = False, most_rows: int = MOST_ROWS, is_brief: bool = False
 ) -> bytes:
     """Return the picture of a document as a small PNG, the same bytes every time.
 

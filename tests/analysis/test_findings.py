@@ -386,10 +386,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (small(500, 0.119, 0.01), small(500, 0.12, 0.01)),
         (small(500, work_ms=0.21), small(500, work_ms=0.2)),
     ],
-    "ray.redefined-in-loop": [
-        (redefined(4), redefined(5)),
-        (redefined(5, 4.9), redefined(5, 5)),
-    ],
+    "ray.redefined-in-loop": [(redefined(4), redefined(5)), (redefined(5, 4.9), redefined(5, 5))],
     "ray.worker-start": [
         (with_actors(1, 40), with_actors(2)),
         (with_actors(2, 14), with_actors(2, 15)),

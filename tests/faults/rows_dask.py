@@ -68,14 +68,7 @@ _WITH = "with cluster_of() as (cluster, client, at):\n"
 _DEAD = "did not answer"
 
 
-def _fault(
-    name: str,
-    program: str,
-    says: str = "",
-    *,
-    head: str = _WITH,
-    **more: bool,
-) -> Fault:
+def _fault(name: str, program: str, says: str = "", *, head: str = _WITH, **more: bool) -> Fault:
     """One row; its program runs with a cluster and a client, and tells what is left there."""
     inside = indent(program + "\nprint_left(client)", "    ") if head else program
     patience = {"DASK_SERPROF__PATIENCE": "0.9"}
@@ -356,10 +349,7 @@ FAULTS = (
         is_slow=True,
     ),
     _fault(
-        "Client.close inside of the block",
-        _WITH + indent(_CLOSED, "    "),
-        head="",
-        is_slow=True,
+        "Client.close inside of the block", _WITH + indent(_CLOSED, "    "), head="", is_slow=True
     ),
     _fault(
         "futures of Dask that are cancelled",

@@ -196,10 +196,7 @@ print(len(counts) > 5, set(counts))
 """,
     ),
     Fault("SIGKILL of itself", "with recorded():\n    os.kill(os.getpid(), signal.SIGKILL)"),
-    Fault(
-        "a segmentation fault",
-        "import ctypes\nwith recorded():\n    ctypes.string_at(0)",
-    ),
+    Fault("a segmentation fault", "import ctypes\nwith recorded():\n    ctypes.string_at(0)"),
     Fault(
         "a segmentation fault under faulthandler",
         """

@@ -58,12 +58,7 @@ _DIFFERS = r"\[[^]\n]*\] core_worker\.cc.*\n|pid=\d+|ip=[0-9.]+|\b[0-9a-f]{16,}\
 
 
 def _fault(
-    name: str,
-    program: str,
-    says: str = "",
-    *,
-    start: str = _START,
-    is_slow: bool = True,
+    name: str, program: str, says: str = "", *, start: str = _START, is_slow: bool = True
 ) -> Fault:
     """One row; its program runs with a Ray of its own."""
     code = _HEAD + start + program + _END

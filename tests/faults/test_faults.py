@@ -43,11 +43,7 @@ if IS_RECORDED:
         (
             _MEDDLING,
             (
-                *(
-                    "printed something else:",
-                    "exit 0, sleep is still",
-                    "umask 7",
-                ),
+                *("printed something else:", "exit 0, sleep is still", "umask 7"),
                 *("pickle.loads", "subprocess.Popen.wait", "threads: Thread-", "handlers: SIGTERM"),
                 *("open files: ", "/a file", "processes: "),
             ),

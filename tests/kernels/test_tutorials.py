@@ -24,10 +24,7 @@ SMALL = {
         "SIDE, EDGE_CHUNKS = 600, 6\nDAYS = 3\nCALLS = 300\nPAYLOAD_BYTES, READERS = 2_000_000, 20",
         250_000,
     ),
-    "03-sizes-and-crossovers": (
-        "LARGEST, COUNT = 1e5, 6\nSIDE = 2_000",
-        250_000,
-    ),
+    "03-sizes-and-crossovers": ("LARGEST, COUNT = 1e5, 6\nSIDE = 2_000", 250_000),
     "04-which-object-is-to-blame": (
         """WIDTH, BATCHES, ROWS = 40, 6, 2_000
 TABLE_BYTES, TASKS = 1_000_000, 4

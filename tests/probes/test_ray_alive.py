@@ -85,11 +85,7 @@ CASES: dict[str, tuple[list[str], list[str], list[str]]] = {
     "both die": ([], ["raylet", "GCS"], ["Ray's raylet and GCS died during the recording"]),
     "one was dead": (["GCS"], ["GCS"], ["Ray's GCS was dead before the recording began"]),
     "one is stopped": ([], ["stop GCS"], ["Ray's GCS does not answer"]),
-    "both are stopped": (
-        ["stop raylet", "stop GCS"],
-        [],
-        ["Ray's raylet and GCS does not answer"],
-    ),
+    "both are stopped": (["stop raylet", "stop GCS"], [], ["Ray's raylet and GCS does not answer"]),
 }
 
 

@@ -108,12 +108,7 @@ class BlameRun:
     """
 
     def __init__(
-        self,
-        value: object,
-        name: str = "it",
-        budget_s: float = BLAME_S,
-        *,
-        detail: bool = False,
+        self, value: object, name: str = "it", budget_s: float = BLAME_S, *, detail: bool = False
     ) -> None:
         self._make = partial(Blame, value, name, budget_s)
         self._blame, self._recording = self._make(), Recording(name, detail=detail)

@@ -302,7 +302,4 @@ def _cut_anew(
 
 
 #: How a collection is cut anew: what the number is called, the argument, and whether it is a count.
-_CUTS = {
-    "rechunk": ("chunk", "chunks", False),
-    "repartition": ("npartitions", "npartitions", True),
-}
+_CUTS = {"rechunk": ("chunk", "chunks", False), "repartition": ("npartitions", "npartitions", True)}

@@ -58,11 +58,7 @@ def chunk_finding(found: Recommendation, parameter: str, code: str, remedy: str)
 
 
 def summarize_chunks(
-    name: str,
-    parameter: str,
-    found: Recommendation | None,
-    facts: Sequence[str],
-    sizes: int | None,
+    name: str, parameter: str, found: Recommendation | None, facts: Sequence[str], sizes: int | None
 ) -> Summary:
     """Return headline and facts of a sweep over chunk sizes.
 

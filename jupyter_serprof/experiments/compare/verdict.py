@@ -98,11 +98,7 @@ class _Times:
 
 
 def compare(
-    before: Trace | Sweep,
-    after: Trace | Sweep,
-    *,
-    is_now: bool = False,
-    is_paired: bool = False,
+    before: Trace | Sweep, after: Trace | Sweep, *, is_now: bool = False, is_paired: bool = False
 ) -> Comparison:
     """Compare two documents stage by stage.
 

@@ -168,8 +168,7 @@ def one_of(trace: Trace, loops: int, bare_ns: float = math.inf) -> Trace | None:
     places = {old: new for new, old in enumerate(kept)}
     spans = tuple(
         trace.spans[at]._replace(
-            start_ns=trace.spans[at].start_ns - low,
-            parent=places.get(trace.spans[at].parent, -1),
+            start_ns=trace.spans[at].start_ns - low, parent=places.get(trace.spans[at].parent, -1)
         )
         for at in kept
     )

@@ -67,14 +67,8 @@ _TOLD = {
             "columns instead of rows",
             "each of its rows is a dict, with every key and value an object",
         ),
-        "arrow-strings": (
-            "an Arrow array of strings",
-            "each of its texts is an object of its own",
-        ),
-        "str": (
-            "dtype str instead of objects",
-            "its texts are Python objects, pickled one by one",
-        ),
+        "arrow-strings": ("an Arrow array of strings", "each of its texts is an object of its own"),
+        "str": ("dtype str instead of objects", "its texts are Python objects, pickled one by one"),
         "category": ("categorical texts", "its texts repeat: few of them are different"),
     },
     "dask.large-object": {

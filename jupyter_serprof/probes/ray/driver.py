@@ -195,10 +195,7 @@ _OUTER = (
     Place("ray:wait", "ray.wait", "ray.wait", joins=True),
 )
 #: What each call of the user has inside it, if this Ray still works as its names say.
-_INSIDE = {
-    "put": ("ray.put", "ray.serialize"),
-    "get": ("ray.get", "ray.deserialize"),
-}
+_INSIDE = {"put": ("ray.put", "ray.serialize"), "get": ("ray.get", "ray.deserialize")}
 _SHOWN = frozenset(role for roles in _INSIDE.values() for role in roles)
 _CLIENT_WHY = (
     "Ray Client (ray://): this process is not part of the cluster, so put and get have outer "
