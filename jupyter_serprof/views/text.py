@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, UsageError, Variant
-from jupyter_serprof.model.sweep import groups_text, middle_ns, spread
+from jupyter_serprof.model.sweep import groups_text, middle_ns, runs_of, spread
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.blame import anatomy_blocks, anatomy_markdown
 from jupyter_serprof.views.compare import comparison_blocks, comparison_parts
@@ -178,28 +178,25 @@ def _results(sweep: Sweep) -> Iterator[str]:
 
 
 def _runs(sweep: Sweep, variant: Variant) -> Iterator[Line]:
-    own = [point for point in sweep.points if point.variant == variant.key]
+    own = [runs for runs in runs_of(sweep) if runs.variant == variant.key]
     if not own:
         why = plain(f"{variant.title} ({variant.reason or variant.state})")
         yield why, "", "", "", "0", "", ""
-    for size in dict.fromkeys(point.size_bytes for point in own):
-        here = [point for point in own if point.size_bytes == size]
-        cold = [point.wall_ns for point in here if point.cold]
-        warm = [point.wall_ns for point in here if not point.cold]
+    for size in dict.fromkeys(runs.size_bytes for runs in own):
+        here = {
+            runs.cold: [sweep.points[i] for i in runs.points]
+            for runs in own
+            if runs.size_bytes == size
+        }
+        warm, cold = ([point.wall_ns for point in here.get(key, ())] for key in (False, True))
+        moved = next(iter(here.values()))[0].moved_bytes
         yield (
             plain(variant.title),
             "" if size is None else format_bytes(size),
             format_ns(middle_ns(warm)) if warm else "",
-            _spread(warm),
+            # One run has no spread.
+            groups_text(warm) or " to ".join(map(format_ns, spread(warm))) if warm[1:] else "",
             str(len(warm)),
             format_ns(cold[0]) if cold else "",
-            "" if here[0].moved_bytes is None else format_bytes(here[0].moved_bytes),
+            "" if moved is None else format_bytes(moved),
         )
-
-
-def _spread(warm: list[int]) -> str:
-    """Return the two groups of the runs, else their quartiles, or of few the range."""
-    if len(warm) < 2:  # noqa: PLR2004  (one run has no spread)
-        return ""
-    low, high = spread(warm)
-    return groups_text(warm) or f"{format_ns(low)} to {format_ns(high)}"

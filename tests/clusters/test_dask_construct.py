@@ -64,7 +64,7 @@ def test_a_slow_function_of_the_user_is_your_code_with_its_name() -> None:
             true = load_the_table()
             _ = x + 1
         found = spans(trace_of(recording), "python.code", "load_the_table")
-        return sum(span.duration_ns for span in found), true, sampler.resolution_ns
+        return sum(span.duration_ns for span in found), true, sampler._longest_ns
 
     assert is_found(once)
 
@@ -84,10 +84,10 @@ def test_slow_construction_is_named_by_the_outermost_call_of_dask() -> None:
 
         trace, sampler = sampled(cell)
         if not spans(trace, "dask.construct", "array.concatenate"):
-            return 0, true[0], sampler.resolution_ns  # nobody came to look in all that time
+            return 0, true[0], sampler._longest_ns  # nobody came to look in all that time
         # Dask's tokens are pickles, which are watched; both are inside the calls.
         watched = sum(self_ns(trace, key) for key in ("pickle.dumps", "gc") if spans(trace, key))
-        return self_ns(trace, "dask.construct") + watched, true[0], sampler.resolution_ns
+        return self_ns(trace, "dask.construct") + watched, true[0], sampler._longest_ns
 
     assert is_found(once)
 
@@ -127,13 +127,13 @@ def test_nothing_is_left_after_the_recording() -> None:
         recording = Recording("test", detail=False, also=(sampler,))
         try:
             with recording:
-                assert sampler.is_looking
+                assert sampler._gone.locked()
                 sampler.arm(recording._recorder)
                 if error is not None:
                     raise error
         except (ValueError, KeyboardInterrupt):
             pass
-        assert not sampler.is_looking
+        assert not sampler._gone.locked()
         sampler.remove()  # once more changes nothing
         assert recording.trace.quality.notes == ()
 
@@ -169,8 +169,8 @@ def test_programs_see_no_thread_more_and_an_interpreter_ends_while_the_sampler_l
         "from jupyter_serprof.probes.dask.sampling import ConstructionSampler\n"
         "sampler, before = ConstructionSampler(), threading.active_count()\n"
         "Recording('x', detail=False, also=(sampler,)).start()\n"
-        "while not sampler.resolution_ns: pass\n"  # two looks at least
-        "print(sampler.is_looking, threading.active_count() - before)\n"
+        "while not sampler._longest_ns: pass\n"  # two looks at least
+        "print(sampler._gone.locked(), threading.active_count() - before)\n"
     )
 
     done = subprocess.run(

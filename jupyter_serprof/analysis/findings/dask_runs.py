@@ -62,19 +62,19 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
     # What is sent without a wait between is one group; of many computations twelve are told.
     is_loop = 2 * graphs >= count and 2 * len(trace.groups) >= min(graphs, MOST_GROUPS)
     is_alike = all(prefix(span.name) == name for span in tasks)
-    saved_ns = (1 - 1 / min(lanes, count)) * covered_ns(tasks)
-    if is_loop:
-        saved_ns += (1 - 1 / graphs) * _between_ns(trace, tasks)
+    between_ns = (1 - 1 / graphs) * _between_ns(trace, tasks) if is_loop else 0.0
+    saved_ns = (1 - 1 / min(lanes, count)) * covered_ns(tasks) + between_ns
     share = min(1.0, saved_ns / max(1, trace.wall_ns))
     if share < WORTH_SHARE or not (is_loop or is_alike):
         return
+    call = name if name.isidentifier() else "f"
     what = f"{counted(graphs, 'computation')} of `{name}`" if is_loop else f"{count} tasks `{name}`"
     yield Finding(
         "dask.compute-in-loop" if is_loop else "dask.chain",
         "warn",
         f"{what} ran one after the other",
         {"tasks": count, "computations": graphs, "workers": lanes, "busy_ns": busy_ns},
-        _in_one(name, is_futures=bool(kinds) and kinds <= _FUTURES) if is_loop else _as_tree(name),
+        _in_one(call, is_futures=bool(kinds) and kinds <= _FUTURES) if is_loop else _as_tree(call),
         spans=spans_of(trace, _EXECUTE),
         because=f"{format_ns(busy_ns)} of work, on one of {lanes} workers at a time",
         share=share,
@@ -90,22 +90,18 @@ def _between_ns(trace: Trace, tasks: Sequence[Span]) -> int:
 
 
 def _as_tree(name: str) -> str:
-    pairs = f"[{_called(name)}(*parts[i:i + 2]) for i in range(0, len(parts) - 1, 2)]"
+    pairs = f"[{name}(*parts[i:i + 2]) for i in range(0, len(parts) - 1, 2)]"
     return (
         f"while len(parts) > 1: parts = {pairs} + parts[len(parts) // 2 * 2:]   # pairs, then "
         "pairs of pairs: they run side by side"
     )
 
 
-def _called(name: str) -> str:
-    return name if name.isidentifier() else "f"
-
-
 def _in_one(name: str, *, is_futures: bool) -> str:
     if is_futures:
-        gathered = f"client.gather(client.map({_called(name)}, values))"
+        gathered = f"client.gather(client.map({name}, values))"
         return f"results = {gathered}   # submit all, then wait once"
-    calls = f"[dask.delayed({_called(name)})(v) for v in values]"
+    calls = f"[dask.delayed({name})(v) for v in values]"
     return f"results = dask.compute(*{calls})   # one computation; or dask.compute(*collections)"
 
 
@@ -121,6 +117,7 @@ def one_task(trace: Trace) -> Iterable[Finding]:
         return
     share = (1 - 1 / lanes) * longest.duration_ns / max(1, trace.wall_ns)
     name, joined = prefix(longest.name), _joined(trace, longest)
+    call = name if name.isidentifier() else "f"
     if share >= WORTH_SHARE and joined is not None:
         size, before = whole(joined, "result_bytes") or 0, whole(joined, "compute_total") or 0
         yield Finding(
@@ -128,8 +125,8 @@ def one_task(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"`{name}` got {format_bytes(size)} of chunks joined in one task",
             {"size_bytes": size, "joined_ns": before, "task_ns": longest.duration_ns},
-            f"parts = [dask.delayed({_called(name)})(p) for p in x.to_delayed().ravel()]   # a "
-            f"task for each chunk; or x.map_blocks({_called(name)})",
+            f"parts = [dask.delayed({call})(p) for p in x.to_delayed().ravel()]   # a "
+            f"task for each chunk; or x.map_blocks({call})",
             spans=(index,),
             because=f"joining took {format_ns(before)}, `{name}` then ran alone for "
             f"{format_ns(longest.duration_ns)}",

@@ -251,16 +251,6 @@ class ConstructionSampler(Probe):
             self._gone.release()
         self.remove()
 
-    @property
-    def resolution_ns(self) -> int:
-        """The longest time between two looks so far, ns."""
-        return self._longest_ns
-
-    @property
-    def is_looking(self) -> bool:
-        """Whether the thread is still there."""
-        return self._gone.locked()
-
     def _look_until(
         self, stop: LockType, recorder: Recorder, ident: int, reader: StackReader
     ) -> None:
