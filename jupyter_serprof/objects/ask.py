@@ -21,12 +21,10 @@ _NAME, _MODULE = type.__dict__["__name__"], type.__dict__["__module__"]
 _QUALIFIED, _ORDER = type.__dict__["__qualname__"], type.__dict__["__mro__"]
 _SPACE = type.__dict__["__dict__"]
 #: What objects of these own classes say of themselves is no code of the user.
-_KNOWN = frozenset(
-    (
-        *("builtins", "array", "mmap", "pickle", "_pickle", "numpy", "scipy", "pandas"),
-        *("geopandas", "pyarrow", "polars", "torch", "cupy", "xarray"),
-    )
-)
+_KNOWN = {
+    *("builtins", "array", "mmap", "pickle", "_pickle", "numpy", "scipy", "pandas"),
+    *("geopandas", "pyarrow", "polars", "torch", "cupy", "xarray"),
+}
 _SIZED = (list, tuple, dict, set, frozenset)
 
 

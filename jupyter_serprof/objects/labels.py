@@ -22,9 +22,7 @@ _COLUMNS_NAMED = 3
 #: Of what cloudpickle makes a class from. Source: cloudpickle 3.1.2, _class_getnewargs.
 _BASES = 2
 #: What is inside of an object of these is told as that object.
-_CLOSED_LIBRARIES = frozenset(
-    {"numpy", "pyarrow", "polars", "decimal", "datetime", "fractions", "uuid"}
-)
+_CLOSED_LIBRARIES = {"numpy", "pyarrow", "polars", "decimal", "datetime", "fractions", "uuid"}
 _OPENED_PANDAS = (
     ("pandas", "DataFrame", "Series"),
     ("pandas.core.internals.blocks", "Block"),

@@ -33,16 +33,12 @@ _SHORT = {ord("K"): 2, ord("h"): 2, 0x82: 2, ord("M"): 3, 0x83: 3}
 _COUNTED = {ord("C"), ord("U"), 0x8C, 0x8A}
 _SEEN_ARRAYS, _DEPTH = 64, 3
 #: Opcodes that make no object of their own: they remember, refer, fill or arrange.
-_NO_OBJECTS = frozenset(
-    [
-        *("PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "DUP", "READONLY_BUFFER"),
-        *("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "GET", "BINGET", "LONG_BINGET"),
-        *("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD"),
-    ]
-)
-_REDUCED = frozenset(
-    ["REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "INST", "OBJ", "BINPERSID", "PERSID"]
-)
+_NO_OBJECTS = {
+    *("PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "DUP", "READONLY_BUFFER"),
+    *("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "GET", "BINGET", "LONG_BINGET"),
+    *("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD"),
+}
+_REDUCED = {"REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "INST", "OBJ", "BINPERSID", "PERSID"}
 _REDUCERS = ("__reduce_ex__", "__reduce__")
 
 

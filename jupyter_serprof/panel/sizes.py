@@ -117,8 +117,7 @@ class SizeOffer:
         if not source.startswith(_VARIABLE):
             return None
         name = source.removeprefix(_VARIABLE)
-        value = self.namespace().get(name)
-        return data_of(name, value)
+        return data_of(name, self.namespace().get(name))
 
     def _sizes(self, plan: Plan) -> tuple[int, ...]:
         """Return bytes for a generator, rows for a variable; round numbers read better."""

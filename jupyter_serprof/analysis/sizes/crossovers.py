@@ -157,12 +157,12 @@ def stretches_of(
     found: list[tuple[str, list[int]]] = []
     for at, (size, medians) in enumerate(ranked):
         # One size alone is no stretch: it takes two in a row, or the end, to change sides.
-        beaten = [_is_beaten(found, size, medians, sure) for size, medians in ranked[at : at + 2]]
-        if not all(beaten):
+        now = found[-1][0] if found else ""
+        if not all(_is_beaten(now, *each, sure) for each in ranked[at : at + 2]):
             found[-1][1].append(size)
             continue
         best = min(medians, key=lambda key: medians[key])
-        if found and found[-1][0] == best:
+        if now == best:
             found[-1][1].append(size)
         else:
             found.append((best, [size]))
@@ -189,13 +189,9 @@ def _surely_faster(one: Curve, other: Curve) -> frozenset[int]:
     )
 
 
-def _is_beaten(
-    found: Sequence[tuple[str, list[int]]], size: int, medians: Medians, sure: Verdicts
-) -> bool:
-    if not found or found[-1][0] not in medians:
-        return True
-    best = found[-1][0]
-    return any(size in sure[key, best] for key in medians if key != best)
+def _is_beaten(best: str, size: int, medians: Medians, sure: Verdicts) -> bool:
+    rivals = (key for key in medians if key != best)
+    return best not in medians or any(size in sure[key, best] for key in rivals)
 
 
 def _stretch(

@@ -160,18 +160,13 @@ def _lines(found: Match, *, is_paired: bool) -> Iterator[_Times]:
             yield _Times(key, found, before, after, middles, is_small, is_paired)
 
 
-def _title(key: str) -> str:
-    if key == UNACCOUNTED:
-        return "Unaccounted"
-    return stage(key).title if key else "Wall time"
-
-
 def _change(line: _Times, families: tuple[int, int], machine: Machine | None) -> Change:
     one, other = line.shown_ns
     sample = line.match.before
+    titles = {UNACCOUNTED: "Unaccounted", "": "Wall time"}
     change = Change(
         stage=line.key,
-        title=_title(line.key),
+        title=titles.get(line.key) or stage(line.key).title,
         before_ns=one if any(line.before_ns) else None,
         after_ns=other if any(line.after_ns) else None,
         verdict="cannot tell",

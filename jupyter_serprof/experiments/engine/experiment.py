@@ -106,12 +106,8 @@ class Telling(Generic[Made]):
     """
 
     tell: Callable[[Made], None] | None = None
-    _next_s: float = field(default=0.0, init=False)
+    _next_s: float = field(default_factory=lambda: time.monotonic() + QUIET_S, init=False)
     _has_told: bool = field(default=False, init=False)
-
-    def __post_init__(self) -> None:
-        """Start the clock."""
-        self._next_s = time.monotonic() + QUIET_S
 
     def update(self, document: Callable[[], Made]) -> float:
         """Tell, if it is time to; return how long the measuring had to wait for it (s).
@@ -211,7 +207,10 @@ def run(
     try:
         complete(experiment, tell, stopper)
     except KeyboardInterrupt as error:
-        _keep(experiment, error)
+        if count := experiment.progress.done:
+            _KEPT[:] = [experiment]
+            points = f"{count} point{' is' if count == 1 else 's are'} measured and kept"
+            error.add_note(f"{points}. To go on: {_RESUME}")
         raise
     document = experiment.document
     if experiment.is_done and any(one is experiment for one in _KEPT):
@@ -247,14 +246,6 @@ def kept(make: Callable[[], Document]) -> Iterator[None]:
             _KEPT[:] = [Unread(make)]
             error.add_note(f"what was measured is kept. To see it: {_RESUME}")
         raise
-
-
-def _keep(experiment: Experiment[Document], error: BaseException) -> None:
-    count = experiment.progress.done
-    if count:
-        _KEPT[:] = [experiment]
-        points = f"{count} point{' is' if count == 1 else 's are'} measured and kept"
-        error.add_note(f"{points}. To go on: {_RESUME}")
 
 
 def resume(*, measure: bool = True) -> Document:

@@ -275,11 +275,6 @@ class PassPlan:
         """How many warm passes there will be at least, if the time suffices."""
         return self.repeat or SIZES.fewest
 
-    @property
-    def sure_left(self) -> int:
-        """How many of those come after the one that runs."""
-        return max(0, self.sure - max(0, self.number))
-
     def follows(self, cost_s: Callable[[], float]) -> bool:
         """Tell whether another pass follows the latest one; ``cost_s`` tells what it would take."""
         if self.budget.left_s <= 0:

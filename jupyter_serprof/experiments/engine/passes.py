@@ -181,4 +181,5 @@ class PassSweep:
         if self._passes.number == 0:
             for visit in visits:
                 keys[visit.parameter] = [*keys.get(visit.parameter, ()), *visit.keys]
-        return visits + [Visit(1, at, keys[at]) for at in keys] * self._passes.sure_left
+        later = max(0, self._passes.sure - self._passes.number)
+        return visits + [Visit(1, at, keys[at]) for at in keys] * later

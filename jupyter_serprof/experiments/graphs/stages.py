@@ -68,12 +68,10 @@ def _unsent(error: BaseException | None) -> Iterator[object]:
 _SAID_CHARACTERS = 60
 #: What only a computation of the caller has. A cluster is never quite silent: heartbeats of workers
 #: and transitions of other people's tasks are stages too.
-_COMPUTING = frozenset(
-    {
-        *("dask.prepare", "dask.optimize", "dask.submit", "dask.serialize"),
-        *("dask.scatter", "dask.execute", "dask.wait", "dask.gather"),
-    }
-)
+_COMPUTING = {
+    *("dask.prepare", "dask.optimize", "dask.submit", "dask.serialize"),
+    *("dask.scatter", "dask.execute", "dask.wait", "dask.gather"),
+}
 
 
 class ComputationTimeoutError(SerprofError):

@@ -75,10 +75,6 @@ class KeptGraphs:
         #: Why a graph has no table, for the notes of the run.
         self.notes: list[str] = []
 
-    def __len__(self) -> int:
-        """Return how many graphs are held."""
-        return len(self._kept)
-
     def keep(self, computation: int, graph: object, sent_bytes: int) -> None:
         """Hold a graph if it is one of the largest; called in a hook, so it does nothing else."""
         if sent_bytes < LARGE_BYTES:

@@ -39,9 +39,12 @@ def complete_steps(run: Page) -> None:
     has_cluster = "distributed" in sys.modules
     for draft in run.drafts:
         draft.is_dropped |= _is_counted(draft) or (has_cluster and _is_of_scheduler(draft))
-    children = _children(run.drafts)
+    children: dict[int, list[Draft]] = defaultdict(list)
+    for draft in run.drafts:
+        if draft.parent is not None and not draft.is_dropped:
+            children[id(draft.parent)].append(draft)
     for draft in [draft for draft in run.drafts if draft.role == COMPUTE]:
-        _complete_compute(run, draft, children.get(id(draft), ()))
+        _complete_compute(run, draft, children[id(draft)])
 
 
 def _is_counted(draft: Draft) -> bool:
@@ -68,14 +71,6 @@ def _is_of_scheduler(draft: Draft) -> bool:
     """
     is_step = draft.role in {MATERIALIZE, LOW_LEVEL} and draft.lane != MAIN_LANE
     return is_step and not draft.is_inside(COMPUTE) and not _is_in_get(draft)
-
-
-def _children(drafts: Sequence[Draft]) -> Mapping[int, list[Draft]]:
-    found: dict[int, list[Draft]] = defaultdict(list)
-    for draft in drafts:
-        if draft.parent is not None and not draft.is_dropped:
-            found[id(draft.parent)].append(draft)
-    return found
 
 
 def _complete_compute(run: Page, compute: Draft, children: Sequence[Draft]) -> None:
