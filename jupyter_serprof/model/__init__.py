@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     )
     from jupyter_serprof.model.files import load, save_document
     from jupyter_serprof.model.stages import STAGES, describe, stage, stages_of
-    from jupyter_serprof.model.sweep import Crossover, Fit, Point, Sweep, SweepTrace, Variant
+    from jupyter_serprof.model.sweep import (
+        BestSize,
+        Crossover,
+        Fit,
+        Point,
+        Sweep,
+        SweepTrace,
+        Variant,
+    )
     from jupyter_serprof.model.trace import (
         Change,
         Comparison,
@@ -50,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = [
     "STAGES",
     "Anatomy",
+    "BestSize",
     "Change",
     "Comparison",
     "Crossover",

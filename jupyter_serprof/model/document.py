@@ -44,7 +44,7 @@ _ABSENT: dict[str, object] = {
     "summary": None,
 }
 #: Keys of a sweep that came later; those that wrote without them are read and written unchanged.
-_LATER = ("parameter", "comparison", "control")
+_LATER = ("parameter", "comparison", "control", "best")
 #: Of memory, for each; what takes that much at most is read, more of it only with its size.
 _SPAN_BYTES, _PART_BYTES, _FREE_BYTES, _MOST_TIMES = 190, 1_000, 8_000_000, 50
 #: Each is an object in memory. Dask's computations are told as 12 at most, asyncio's tasks have

@@ -146,6 +146,21 @@ class Crossover:
     slower: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestSize:
+    """The recommended size of a sweep over chunks, and the sizes that are as good.
+
+    ``parameter`` is what was asked for it; ``below`` and ``above`` name what limits on either side.
+    """
+
+    size_bytes: int
+    low_bytes: int
+    high_bytes: int
+    parameter: float | None = None
+    below: str = ""
+    above: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Sweep(Displayed):
     """Points over variant x size x repeat, and a representative trace for each variant and size.
@@ -166,6 +181,7 @@ class Sweep(Displayed):
     traces: tuple[SweepTrace, ...] = ()
     fits: tuple[Fit, ...] = ()
     crossovers: tuple[Crossover, ...] = ()
+    best: BestSize | None = None
     summary: Summary | None = None
     findings: tuple[Finding, ...] = ()
     comparison: Comparison | None = None

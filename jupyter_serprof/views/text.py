@@ -189,7 +189,8 @@ def _runs(sweep: Sweep, variant: Variant) -> Iterator[Line]:
             if runs.size_bytes == size
         }
         warm, cold = ([point.wall_ns for point in here.get(key, ())] for key in (False, True))
-        moved = next(iter(here.values()))[0].moved_bytes
+        sizes = (point.moved_bytes for points in here.values() for point in points)
+        moved = next((each for each in sizes if each is not None), None)
         yield (
             plain(variant.title),
             "" if size is None else format_bytes(size),

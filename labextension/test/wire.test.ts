@@ -164,17 +164,15 @@ describe("the network slider", () => {
 });
 
 describe("a sweep over chunk sizes", () => {
-  const evidence = {
-    best_bytes: 10_000_000,
+  const best = {
+    size_bytes: 10_000_000,
     low_bytes: 5_000_000,
     high_bytes: 20_000_000,
-    best: 800,
-    parameter: "chunk",
-    limits_below: "ray.store",
-    limits_above: "Transfer",
+    parameter: 800,
+    below: "ray.store",
+    above: "Transfer",
   };
-  const finding = { rule: "dask.chunk-sweep", severity: "info", title: "t", evidence, remedy: "r" };
-  const chunks = { kind: "chunks", parameter: "chunk", findings: [finding] };
+  const chunks = { kind: "chunks", parameter: "chunk", best };
 
   it("shows the best size as a band, and what limits on either side", () => {
     const root = draw(sweep(chunks, () => null));

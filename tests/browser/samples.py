@@ -128,12 +128,11 @@ def chunk_sweep() -> dict[str, Any]:
     """Return a sweep over chunk sizes with a recommended one."""
     document = sized_sweep()
     sizes = sorted({point["size_bytes"] for point in document["points"]})
-    evidence = {"best_bytes": sizes[1], "low_bytes": sizes[0] * 3, "high_bytes": sizes[1] * 3}
-    limits = {"limits_below": "ray.store", "limits_above": "ray.unpickle"}
-    evidence |= {"best": 800, "parameter": "chunk", **limits}
-    finding = {**document["findings"][0], "rule": "dask.chunk-sweep", "evidence": evidence}
+    best = {"size_bytes": sizes[1], "low_bytes": sizes[0] * 3, "high_bytes": sizes[1] * 3}
+    best |= {"parameter": 800, "below": "ray.store", "above": "ray.unpickle"}
+    finding = {**document["findings"][0], "rule": "dask.chunk-sweep"}
     more = {"kind": "chunks", "parameter": "chunk", "comparison": None, "findings": [finding]}
-    return {**document, **more}
+    return {**document, **more, "best": best}
 
 
 def sized_sweep() -> dict[str, Any]:

@@ -2,8 +2,17 @@
 
 from dataclasses import replace
 
-from jupyter_serprof.model import Crossover, Finding, Fit, Limits, Point, Summary, Sweep, Variant
-from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model import (
+    BestSize,
+    Crossover,
+    Finding,
+    Fit,
+    Limits,
+    Point,
+    Summary,
+    Sweep,
+    Variant,
+)
 
 US = 1_000
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -88,15 +97,8 @@ def make_chunks() -> Sweep:
         replace(point, parameter=(point.size_bytes or 0) / 1_000)
         for point in _points("x", walls_us, "dask.execute")
     )
-    evidence: dict[str, Scalar] = {
-        "best_bytes": 8_000_000,
-        "low_bytes": 1_000_000,
-        "high_bytes": 32_000_000,
-        "best": 8_000.0,
-        "parameter": "chunk",
-        "limits_below": "Scheduling",
-        "limits_above": "Execution",
-    }
+    sizes = {"size_bytes": 8_000_000, "low_bytes": 1_000_000, "high_bytes": 32_000_000}
+    best = BestSize(**sizes, parameter=8_000.0, below="Scheduling", above="Execution")
     return Sweep(
         name="make(chunk)",
         started="2026-11-21T08:00:00.000Z",
@@ -104,6 +106,7 @@ def make_chunks() -> Sweep:
         parameter="chunk",
         variants=(Variant("x", "make(chunk)"),),
         points=points,
-        findings=(Finding("dask.chunk-sweep", "info", "The chunk 8,000 is fastest", evidence, ""),),
+        best=best,
+        findings=(Finding("dask.chunk-sweep", "info", "The chunk 8,000 is fastest", {}, ""),),
         summary=Summary("The fastest chunk is 8.00 MB.", ()),
     )

@@ -15,6 +15,7 @@ from jupyter_serprof.analysis.outline import outline_of
 from jupyter_serprof.model import (
     STAGES,
     Anatomy,
+    BestSize,
     Change,
     Comparison,
     Crossover,
@@ -219,6 +220,7 @@ fits = built(
     **dict.fromkeys(("from_bytes", "to_bytes"), sizes),
     growth=st.sampled_from(["constant", "linear", "cannot tell"]),
 )
+bests = built(BestSize, **dict.fromkeys(("size_bytes", "low_bytes", "high_bytes"), sizes))
 crossings = built(Crossover, **dict.fromkeys(("from_bytes", "to_bytes"), sizes))
 
 
@@ -234,6 +236,7 @@ def sweeps(draw: st.DrawFn) -> Sweep:
         traces=some(_sweep_traces(keys)),
         fits=some(fits),
         crossovers=some(crossings),
+        best=st.none() | bests,
         summary=summaries,
         findings=findings(0),
         comparison=comparisons,

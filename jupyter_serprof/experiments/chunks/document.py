@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count, workers
 from jupyter_serprof.experiments.chunks.best import ChunkFacts, Recommendation, recommend
 from jupyter_serprof.experiments.chunks.look import ChunkLook, ChunkSubject
-from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_chunks
+from jupyter_serprof.experiments.chunks.words import best_size, chunk_finding, summarize_chunks
 from jupyter_serprof.experiments.engine.document import (
     apart,
     grouped,
@@ -106,9 +106,8 @@ class ChunkRecord(SweepRecord[ChunkCell]):
         cells = [self.cells[at] for at in sorted(self.cells)]
         sweep = self.made("chunks", [self._variant(cells, waiting)], cells)
         found = recommend(sweep.points, [cell.facts for cell in cells if cell.points])
-        sweep = replace(
-            sweep, findings=self._findings(sweep, found), summary=self._summary(found, cells)
-        )
+        findings, summary = self._findings(sweep, found), self._summary(found, cells)
+        sweep = replace(sweep, findings=findings, summary=summary, best=best_size(found))
         return lean_traces(
             sweep if _are_placed(cells) else apart(sweep, cells, self.subject.parameter)
         )

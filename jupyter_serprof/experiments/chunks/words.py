@@ -12,7 +12,7 @@ from jupyter_serprof.experiments.chunks.best import (
     Limit,
     Recommendation,
 )
-from jupyter_serprof.model import Finding, Summary, stage
+from jupyter_serprof.model import BestSize, Finding, Summary, stage
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import (
     code_text,
@@ -147,6 +147,25 @@ def _idle(limit: Limit, best: ChunkFacts) -> list[str]:
         return []
     shares = f"{format_share(there, decimals=0)} of the time"
     return [f"where workers were busy {shares} instead of {format_share(here, decimals=0)}"]
+
+
+def best_size(found: Recommendation | None) -> BestSize | None:
+    """Return what is recommended; None where nothing is, or a size is unknown."""
+    if found is None or not found.is_told:
+        return None
+    at = [found.sizes[each] for each in (found.best, found.low, found.high)]
+    size, *ends = [each.chunk_bytes for each in at]
+    if not size or not all(ends):
+        return None
+    low, high = sorted(end or size for end in ends)
+    return BestSize(
+        size_bytes=size,
+        low_bytes=low,
+        high_bytes=high,
+        parameter=at[0].parameter,
+        below=limit_names(found.below),
+        above=limit_names(found.above),
+    )
 
 
 def _evidence(found: Recommendation, parameter: str) -> dict[str, Scalar]:

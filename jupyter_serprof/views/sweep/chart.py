@@ -21,13 +21,7 @@ from jupyter_serprof.views.kit.sheet import (
     family_color,
 )
 from jupyter_serprof.views.sweep.runs import incomplete, state_text
-from jupyter_serprof.views.sweep.series import (
-    best_chunk,
-    chunk_line,
-    crossovers,
-    decades,
-    series_of,
-)
+from jupyter_serprof.views.sweep.series import chunk_line, crossovers, decades, series_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -194,7 +188,7 @@ def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
 
 def _put_best(sheet: Sheet, chart: Chart, sweep: Sweep) -> None:
     """Put the interval of the best chunk as a band over the whole height."""
-    best = best_chunk(sweep)
+    best = sweep.best
     if best is not None:
         low, high = (_inside(chart, size) for size in (best.low_bytes, best.high_bytes))
         wide, tall = max(2, high - low), chart.bottom - chart.top
@@ -203,12 +197,12 @@ def _put_best(sheet: Sheet, chart: Chart, sweep: Sweep) -> None:
 
 def _put_best_line(sheet: Sheet, chart: Chart, sweep: Sweep) -> Iterator[str]:
     """Put a line at the best chunk; yield what it is."""
-    best = best_chunk(sweep)
+    best = sweep.best
     if best is not None:
-        x = _inside(chart, best.best_bytes)
+        x = _inside(chart, best.size_bytes)
         sheet.add(Rule(x, chart.top, x, chart.bottom, sheet.theme.ink, is_dotted=True))
         ends = f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"
-        yield f"dotted line and band: best chunk {format_bytes(best.best_bytes)}, {ends}"
+        yield f"dotted line and band: best chunk {format_bytes(best.size_bytes)}, {ends}"
 
 
 def _inside(chart: Chart, size_bytes: int) -> float:

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jupyter_serprof.model.units import clean, counted, format_bytes, format_ns, format_rate
 from jupyter_serprof.views.sweep.runs import runs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from jupyter_serprof.model import Crossover, Fit, Sweep, Variant
-    from jupyter_serprof.model.trace import Scalar
     from jupyter_serprof.views.sweep.runs import Bar
 
 _KINDS = ("sweep", "chunks")
-_CHUNK_RULE = "dask.chunk-sweep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +80,6 @@ def crossovers(sweep: Sweep, *, cold: bool) -> list[Crossover]:
     return [each for each in sweep.crossovers if each.cold == cold]
 
 
-class Best(NamedTuple):
-    """The recommended chunk and its interval, and what else the finding tells of it."""
-
-    best_bytes: int
-    low_bytes: int
-    high_bytes: int
-    told: Mapping[str, Scalar]
-
-
-def best_chunk(sweep: Sweep) -> Best | None:
-    """Return what the finding about a sweep of chunks says; None without one."""
-    for finding in sweep.findings:
-        told = finding.evidence
-        sizes = [_number(told.get(key)) or 0 for key in Best._fields[:3]]
-        if finding.rule == _CHUNK_RULE and min(sizes) > 0:
-            best, low, high = map(int, sizes)
-            return Best(best, low, max(low, high), told)
-    return None
-
-
 _WHOLE = 1e-9
 
 
@@ -149,15 +127,15 @@ def crossover_lines(sweep: Sweep, *, cold: bool) -> Iterator[str]:
 
 def chunk_line(sweep: Sweep) -> str:
     """Return the recommended chunk, its interval and what limits on either side; "" without one."""
-    best = best_chunk(sweep)
+    best = sweep.best
     if best is None:
         return ""
-    name, number = best.told.get("parameter") or sweep.parameter, _number(best.told.get("best"))
-    asked = f"{name} = {plain_number(number)}, " if name and number is not None else ""
+    number = None if best.parameter is None else plain_number(best.parameter)
+    asked = f"{sweep.parameter} = {number}, " if sweep.parameter and number else ""
     sizes = f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"
-    limits = ((side, best.told.get(f"limits_{side}")) for side in ("below", "above"))
-    said = "".join(f"; {side} it {clean(str(why))} limits" for side, why in limits if why)
-    return f"best chunk: {asked}{format_bytes(best.best_bytes)} [{sizes}]{said}"
+    limits = (("below", best.below), ("above", best.above))
+    said = "".join(f"; {side} it {clean(why)} limits" for side, why in limits if why)
+    return f"best chunk: {asked}{format_bytes(best.size_bytes)} [{sizes}]{said}"
 
 
 def plain_number(number: float) -> str:

@@ -91,6 +91,7 @@ function tidy(value: Record<string, unknown>): SerprofDocument {
     tidied.anatomies = kept(value.anatomies, isAnatomy);
   } else {
     const points = value.points as unknown[];
+    tidied.best = isBest(value.best) ? value.best : null;
     tidied.runs = kept(value.runs, (runs) => isRuns(runs, points));
   }
   tidied.comparison = isComparison(value.comparison) ? value.comparison : null;
@@ -216,6 +217,11 @@ function isRow(row: unknown, stageCount: number): boolean {
 
 function isPiece(piece: unknown): boolean {
   return Array.isArray(piece) && Number.isFinite(piece[0]) && isAmount(piece[1]);
+}
+
+function isBest(value: unknown): boolean {
+  const sizes = isObject(value) ? [value.size_bytes, value.low_bytes, value.high_bytes] : [];
+  return sizes.length > 0 && sizes.every((size) => (known(size) ?? 0) > 0);
 }
 
 /** Runs that are told of points that are there; others are not drawn. */

@@ -26,6 +26,7 @@ export interface SweepDocument {
   traces: SweepTrace[];
   fits?: Fit[];
   crossovers?: Crossover[];
+  best?: BestSize | null;
   summary?: Summary | null;
   findings?: Finding[];
   comparison?: Comparison | null;
@@ -415,4 +416,15 @@ export interface Crossover {
   slower?: string;
   from_bytes: number;
   to_bytes: number;
+}
+/**
+ * The recommended chunk, and the sizes that are as good; below, above: what limits there.
+ */
+export interface BestSize {
+  size_bytes: number;
+  low_bytes: number;
+  high_bytes: number;
+  parameter?: number | null;
+  below?: string;
+  above?: string;
 }

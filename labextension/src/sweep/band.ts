@@ -1,12 +1,12 @@
 /** What a chart has besides its lines: its title below, the best chunk size, and the wire. */
 
+import type { BestSize } from "../document/document";
 import { duration } from "../document/format";
 import { path, shape, words } from "../kit/dom";
 import { type Frame, type Line, markAt } from "./chart";
-import type { Best } from "./series";
 
 /** The best size with its interval, and what costs time on either side. */
-export interface Band extends Omit<Best, "best" | "parameter"> {
+export interface Band extends Omit<BestSize, "parameter"> {
   readonly label: string;
 }
 
@@ -22,7 +22,7 @@ export function bandOf(frame: Frame, band: Band | null): SVGElement[] {
   const box = { x: x1, y: top, width: Math.max(2, x2 - x1), height: bottom - top };
   return [
     shape("rect", { class: "jsp-best-band", ...box }),
-    path("jsp-best", `M${frame.x(band.best_bytes)} ${top}V${bottom}`),
+    path("jsp-best", `M${frame.x(band.size_bytes)} ${top}V${bottom}`),
   ];
 }
 
@@ -32,7 +32,7 @@ export function bandNotes(frame: Frame, band: Band | null): SVGElement[] {
     return [];
   }
   const { bottom, left, right, top } = frame;
-  const [x1, x, x2] = [band.low_bytes, band.best_bytes, band.high_bytes].map(frame.x) as [
+  const [x1, x, x2] = [band.low_bytes, band.size_bytes, band.high_bytes].map(frame.x) as [
     number,
     number,
     number,

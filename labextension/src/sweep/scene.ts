@@ -8,7 +8,6 @@ import type { Band } from "./band";
 import { type Chart, type Line, MARKERS } from "./chart";
 import { type Ride, wireNs } from "./link";
 import {
-  bestOf,
   choicesOf,
   type Fit,
   fitsOf,
@@ -59,21 +58,21 @@ export function sizeName(doc: SweepDocument, bytes: number): string {
 }
 
 function bandIn({ doc, stages }: SizeScene): Band | null {
-  const best = bestOf(doc);
-  if (best === null) {
+  const { best, parameter } = doc;
+  if (best == null) {
     return null;
   }
-  const name = best.parameter || doc.parameter || "";
-  const asked = best.best === null || name === "" ? "" : ` (${name} = ${format.count(best.best)})`;
+  const asked =
+    best.parameter == null || !parameter ? "" : ` (${parameter} = ${format.count(best.parameter)})`;
   const told = (key: string): string => {
     const title = stages.get(key)?.title ?? key;
     return title === "" ? "" : `limited by ${title}`;
   };
   return {
     ...best,
-    label: `best ${format.bytes(best.best_bytes)}${asked}`,
-    below: told(best.below),
-    above: told(best.above),
+    label: `best ${format.bytes(best.size_bytes)}${asked}`,
+    below: told(best.below ?? ""),
+    above: told(best.above ?? ""),
   };
 }
 

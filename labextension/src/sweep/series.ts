@@ -177,34 +177,6 @@ export function parameterAt({ points }: SweepDocument, size: number): number | n
   return known(asked.find((each) => known(each) !== null));
 }
 
-/** The recommended chunk size, as the finding tells it. */
-export interface Best {
-  readonly best_bytes: number;
-  readonly low_bytes: number;
-  readonly high_bytes: number;
-  readonly parameter: string;
-  readonly best: number | null;
-  readonly below: string;
-  readonly above: string;
-}
-
-export function bestOf({ findings }: SweepDocument): Best | null {
-  const evidence = findings?.find(({ rule }) => rule === "dask.chunk-sweep")?.evidence ?? {};
-  const best_bytes = known(evidence.best_bytes);
-  if (best_bytes === null || best_bytes <= 0) {
-    return null;
-  }
-  return {
-    best_bytes,
-    low_bytes: known(evidence.low_bytes) || best_bytes,
-    high_bytes: known(evidence.high_bytes) || best_bytes,
-    parameter: textOf(evidence.parameter),
-    best: known(evidence.best),
-    below: textOf(evidence.limits_below),
-    above: textOf(evidence.limits_above),
-  };
-}
-
 /** The lines of a sweep: for each variant and size the cold run and the median warm one. */
 export interface Run extends Pick<Runs, "cold" | "groups" | "quartiles_ns"> {
   /** The one whose time is that of all its points. */
