@@ -26,15 +26,7 @@ if TYPE_CHECKING:
     )
     from jupyter_serprof.model.files import load, save_document
     from jupyter_serprof.model.stages import STAGES, describe, stage, stages_of
-    from jupyter_serprof.model.sweep import (
-        BestSize,
-        Crossover,
-        Fit,
-        Point,
-        Sweep,
-        SweepTrace,
-        Variant,
-    )
+    from jupyter_serprof.model.sweep import Crossover, Fit, Point, Sweep, SweepTrace, Variant
     from jupyter_serprof.model.trace import (
         Change,
         Comparison,
@@ -58,7 +50,6 @@ if TYPE_CHECKING:
 __all__ = [
     "STAGES",
     "Anatomy",
-    "BestSize",
     "Change",
     "Comparison",
     "Crossover",

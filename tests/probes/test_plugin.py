@@ -1,6 +1,7 @@
 """A plug-in as proof: a probe of another package, with stages and a finding of its own."""
 
 import multiprocessing
+from importlib import import_module
 from typing import Any, ClassVar
 
 import pytest
@@ -12,7 +13,7 @@ from jupyter_serprof.probes import available_probes
 from jupyter_serprof.testing import ProbeContract, make_trace
 
 # Installed by `uv sync`: it is in the group of the tests.
-serprof_queue: Any = pytest.importorskip("serprof_queue")
+serprof_queue: Any = import_module("serprof_queue")
 
 
 @pytest.fixture(scope="module")

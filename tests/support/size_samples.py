@@ -2,17 +2,8 @@
 
 from dataclasses import replace
 
-from jupyter_serprof.model import (
-    BestSize,
-    Crossover,
-    Finding,
-    Fit,
-    Limits,
-    Point,
-    Summary,
-    Sweep,
-    Variant,
-)
+from jupyter_serprof.model import Crossover, Finding, Fit, Limits, Point, Summary, Sweep, Variant
+from jupyter_serprof.model.sweep import BestSize
 
 US = 1_000
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)

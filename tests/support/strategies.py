@@ -15,7 +15,6 @@ from jupyter_serprof.analysis.outline import outline_of
 from jupyter_serprof.model import (
     STAGES,
     Anatomy,
-    BestSize,
     Change,
     Comparison,
     Crossover,
@@ -40,6 +39,7 @@ from jupyter_serprof.model import (
     Variant,
     Waterfall,
 )
+from jupyter_serprof.model.sweep import BestSize
 from jupyter_serprof.model.trace import VERDICTS
 
 LARGEST = 2**63 - 1

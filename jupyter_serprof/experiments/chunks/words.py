@@ -12,7 +12,8 @@ from jupyter_serprof.experiments.chunks.best import (
     Limit,
     Recommendation,
 )
-from jupyter_serprof.model import BestSize, Finding, Summary, stage
+from jupyter_serprof.model import Finding, Summary, stage
+from jupyter_serprof.model.sweep import BestSize
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import (
     code_text,
@@ -153,16 +154,16 @@ def best_size(found: Recommendation | None) -> BestSize | None:
     """Return what is recommended; None where nothing is, or a size is unknown."""
     if found is None or not found.is_told:
         return None
-    at = [found.sizes[each] for each in (found.best, found.low, found.high)]
-    size, *ends = [each.chunk_bytes for each in at]
-    if not size or not all(ends):
+    best = found.sizes[found.best]
+    ends = [found.sizes[at].chunk_bytes for at in (found.low, found.high)]
+    low, high = sorted(end or 0 for end in ends)
+    if not best.chunk_bytes or not low:
         return None
-    low, high = sorted(end or size for end in ends)
     return BestSize(
-        size_bytes=size,
+        size_bytes=best.chunk_bytes,
         low_bytes=low,
         high_bytes=high,
-        parameter=at[0].parameter,
+        parameter=best.parameter,
         below=limit_names(found.below),
         above=limit_names(found.above),
     )

@@ -7,10 +7,11 @@ compared with a pickle that was not made.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from jupyter_serprof.experiments.blame.keeper import Crossed
-from jupyter_serprof.experiments.engine.experiment import complete
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
 from jupyter_serprof.experiments.engine.order import TRIALS
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
@@ -21,46 +22,72 @@ _WORTH_BYTES = 10_000
 _TRIED = 2
 
 
+class CodeTryout:
+    """The findings of a recording, measured on the values that crossed in it. An `Experiment`.
+
+    ``sent`` is what crossed, the largest first; names are looked up in ``namespace``; ``budget_s``
+    is as of `try_remedies`.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        sent: Sequence[Crossed],
+        namespace: Mapping[str, object],
+        *,
+        budget_s: float = TRIALS.budget_s,
+    ) -> None:
+        self._trace, self._is_stopped = trace, False
+        chosen = [one for one in sent if one.size_bytes >= _WORTH_BYTES][:_TRIED]
+        self._notes = [] if chosen else [_nothing(sent)]
+        self._tryouts: list[tuple[str, Tryout]] = []
+        for one in chosen:
+            name = name_in(namespace, one.value) or f"<{type(one.value).__name__}>"
+            tryout = Tryout(one.value, name=name, now=one.now, budget_s=budget_s / len(chosen))
+            self._tryouts.append((name, tryout))
+
+    def steps(self) -> Steps:
+        """Try what is left of each value; one that cannot be tried is told."""
+        self._is_stopped = True
+        for name, tryout in self._tryouts.copy():
+            try:
+                yield from tryout.steps()
+            except UsageError as error:
+                self._notes.append(f"{name} was not tried: {error}")
+                self._tryouts.remove((name, tryout))
+        self._is_stopped = False
+
+    is_done = property(lambda self: all(each.is_done for _, each in self._tryouts))
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is, over all values."""
+        of_each = [tryout.progress for _, tryout in self._tryouts]
+        return Progress(sum(one.done for one in of_each), sum(one.left for one in of_each))
+
+    @property
+    def document(self) -> Trace:
+        """The recording with what was measured until now."""
+        found, notes = list[Finding](), self._notes.copy()
+        for name, tryout in self._tryouts:
+            if tryout.is_done or tryout.progress.done:
+                is_stopped = self._is_stopped and not tryout.is_done
+                found += tryout.document.findings
+                notes += _told(name, tryout.document, is_stopped=is_stopped)
+        return with_findings(self._trace, found, notes)
+
+
 def try_code(
-    trace: Trace,
-    sent: Sequence[Crossed],
-    namespace: Mapping[str, object],
-    *,
-    budget_s: float = TRIALS.budget_s,
+    trace: Trace, sent: Sequence[Crossed], namespace: Mapping[str, object], **budget: float
 ) -> Trace:
     """Return the trace with its findings measured on the values that crossed in it.
 
-    Parameters
-    ----------
-    trace
-        The recording of the code.
-    sent
-        What crossed, the largest first; namespace: where their names are looked up.
-    budget_s
-        As `try_remedies`.
-
-    Notes
-    -----
     An interrupt ends the trials, not the document: what was measured stays, and it is told.
     """
-    chosen = [one for one in sent if one.size_bytes >= _WORTH_BYTES][:_TRIED]
-    found, notes = list[Finding](), list[str]() if chosen else [_nothing(sent)]
-    for one in chosen:
-        name = name_in(namespace, one.value) or f"<{type(one.value).__name__}>"
-        tryout = Tryout(one.value, name=name, now=one.now, budget_s=budget_s / len(chosen))
-        is_stopped = False
-        try:
-            complete(tryout)
-        except UsageError as error:
-            notes.append(f"{name} was not tried: {error}")
-            continue
-        except KeyboardInterrupt:
-            is_stopped = True
-        found += tryout.document.findings
-        notes += _told(name, tryout.document, is_stopped=is_stopped)
-        if is_stopped:
-            break
-    return with_findings(trace, found, notes)
+    tryout = CodeTryout(trace, sent, namespace, **budget)
+    with suppress(KeyboardInterrupt):
+        run(tryout)
+    return tryout.document
 
 
 def _nothing(sent: Sequence[Crossed]) -> str:
@@ -79,7 +106,10 @@ def _told(name: str, sweep: Sweep, *, is_stopped: bool) -> Iterator[str]:
     tried = [variant for variant in sweep.variants if variant.facts.get("tried")]
     told = [f"{variant.title} {variant.notes[0]}" for variant in tried if variant.notes]
     if is_stopped:
-        yield f"tried on {what}: {'; '.join(told) or 'nothing yet'}. Then it was interrupted"
+        yield (
+            f"tried on {what}: {'; '.join(told) or 'nothing yet'}. Then it was interrupted; "
+            "to go on: sp.resume()"
+        )
     elif told:
         yield f"tried on {what}: {'; '.join(told)}"
     else:

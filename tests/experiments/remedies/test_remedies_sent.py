@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from jupyter_serprof.experiments.blame.keeper import Crossed, TryingRecording
+from jupyter_serprof.experiments.engine.experiment import resume
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.experiments.remedies.code import try_code
 from jupyter_serprof.experiments.remedies.ways import PickleWay
@@ -151,11 +152,11 @@ def test_the_findings_of_the_run_are_measured_and_say_against_what() -> None:
 
 def test_an_interrupt_keeps_the_findings_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the second remedy: the gain of the first stays, and it is told."""
-    real = PickleWay.send
+    real, pressed = PickleWay.send, [KeyboardInterrupt]
 
     def send(way: PickleWay, value: object) -> Any:
-        if way.reuses is not None:
-            raise KeyboardInterrupt
+        if way.reuses is not None and pressed:
+            raise pressed.pop()
         return real(way, value)
 
     monkeypatch.setattr(PickleWay, "send", send)
@@ -165,7 +166,9 @@ def test_an_interrupt_keeps_the_findings_until_then(monkeypatch: pytest.MonkeyPa
 
     [note] = [note for note in tried.quality.notes if note.startswith("tried on a")]
     assert "out-of-band buffers" in note
-    assert note.endswith("Then it was interrupted")
+    assert note.endswith("Then it was interrupted; to go on: sp.resume()")
+    [note] = [note for note in resume().quality.notes if note.startswith("tried on a")]
+    assert "interrupted" not in note
 
 
 def test_code_that_sends_nothing_that_is_seen_says_so() -> None:
