@@ -61,9 +61,9 @@ class CodeTryout:
 
     @property
     def progress(self) -> Progress:
-        """How far it is, over all values."""
+        """How far it is, over all values: a recording is one point."""
         of_each = [tryout.progress for _, tryout in self._tryouts]
-        return Progress(sum(one.done for one in of_each), sum(one.left for one in of_each))
+        return Progress(int(any(one.done for one in of_each)), sum(one.left for one in of_each))
 
     @property
     def document(self) -> Trace:

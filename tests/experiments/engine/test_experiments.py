@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from jupyter_serprof.experiments.blame.keeper import Crossed
 from jupyter_serprof.experiments.blame.recording import BlameRun
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.compare.repeats import Repeats
@@ -19,12 +21,13 @@ from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.remedies import graph, trial
+from jupyter_serprof.experiments.remedies.code import CodeTryout
 from jupyter_serprof.experiments.remedies.graph import DaskTryout
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
-from jupyter_serprof.testing import ExperimentContract
+from jupyter_serprof.testing import ExperimentContract, make_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -151,6 +154,16 @@ class TestTryout(ExperimentContract):
     def make(self, call: Call) -> Experiment[Sweep]:
         """Return trials of protocol 5 and of buffers beside the pickle."""
         return Tryout(CallingArray(call), now="pickle4", name="a", budget_s=1e6, pairs=3)
+
+
+@pytest.mark.usefixtures("short")
+class TestCodeTryout(ExperimentContract):
+    """One value that code sent, two remedies."""
+
+    def make(self, call: Call) -> Experiment[Trace]:
+        """Return trials of what a recording of code has seen."""
+        sent = [Crossed(CallingArray(call), "pickle4", 60_000, Counter(["pickle"]))]
+        return CodeTryout(make_trace([]), sent, {}, budget_s=1e6)
 
 
 class CalledGraph(DaskTryout):
