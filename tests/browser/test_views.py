@@ -15,6 +15,7 @@ from browser.samples import (
     lane_trace,
     output,
     sized_sweep,
+    told,
     tried_sweep,
     write_notebook,
 )
@@ -160,7 +161,8 @@ def crossing_sweep(count: int) -> dict[str, Any]:
         for low, high in itertools.pairwise(sizes)
     ]
     variants = [{**first, "key": key, "title": key, "facts": {}} for key in keys]
-    return {**document, "variants": variants, "points": points, "crossovers": crossovers}
+    shown = {"variants": variants, "points": points, "crossovers": crossovers, "best": None}
+    return told({**document, **shown})
 
 
 @pytest.mark.parametrize("count", range(2, 9))

@@ -11,12 +11,9 @@ from concurrent import futures
 from contextlib import redirect_stdout
 from functools import partial
 
-import joblib
 import ray
 from distributed import as_completed, default_client, progress, wait
-from ray import data
 from ray.util import ActorPool
-from ray.util.joblib import register_ray
 from ray.util.queue import Queue
 
 from . import ENTRIES, Entry
@@ -112,6 +109,8 @@ def ray_pool_of_threads():
 
 
 def ray_data():
+    from ray import data  # it replaces `print`
+
     data.DataContext.get_current().enable_progress_bars = False
     made = data.range(800, override_num_blocks=8)
     return made.map_batches(lambda batch: time.sleep(0.05) or batch).count()
@@ -131,12 +130,17 @@ def dask_polling():
 
 
 def on_joblib(backend):
+    import joblib
+    from ray.util.joblib import register_ray
+
     register_ray()
     with joblib.parallel_config(backend=backend, n_jobs=2):
         return joblib.Parallel()(joblib.delayed(time.sleep)(0.1) for _ in range(8))
 
 
 def threads_of_joblib():
+    import joblib
+
     with joblib.parallel_config(backend="threading", n_jobs=2):
         return joblib.Parallel()(joblib.delayed(ray.get)(ref) for ref in tasks())
 

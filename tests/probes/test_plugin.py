@@ -94,7 +94,7 @@ def test_a_rule_that_fails_is_told_and_stops_nothing() -> None:
 
     (found,) = find(make_trace([]), [broken])
 
-    assert found.title == "the rule broken of a plug-in failed: KeyError"
+    assert found.title == "the rule broken failed: KeyError"
 
 
 def test_its_finding_is_in_the_document(trace: Trace) -> None:

@@ -329,10 +329,10 @@ RULES: Sequence[Rule] = (
 def find(trace: Trace, more: Iterable[Rule] = ()) -> tuple[Finding, ...]:
     """Return the findings of a trace by our rules and more: the cause, warnings, the rest.
 
-    The cause explains most of the time, a third of it at least. A rule of a plug-in that fails is
-    told as a finding.
+    The cause explains most of the time, a third of it at least. A rule that fails is told as a
+    finding.
     """
-    rules = (*RULES, *map(_guarded, more))
+    rules = map(_guarded, (*RULES, *more))
     found = [finding for rule in rules for finding in _costliest(list(rule(trace)), trace)]
     found.sort(key=lambda finding: finding.severity != "warn")
     cause = max(found, key=lambda one: (one.rule == _REFUSED, one.share or 0.0), default=None)
@@ -350,9 +350,9 @@ def _guarded(rule: Rule) -> Rule:
     def guarded(trace: Trace) -> list[Finding]:
         try:
             return list(rule(trace))
-        except Exception as error:  # noqa: BLE001  (somebody else's plug-in must not stop ours)
+        except Exception as error:  # noqa: BLE001  (one rule must not cost the document)
             name = getattr(rule, "__name__", "")
-            title = f"the rule {name} of a plug-in failed: {type(error).__name__}"
+            title = f"the rule {name} failed: {type(error).__name__}"
             return [Finding("plugin.failed-rule", "info", title, {}, "")]
 
     return guarded

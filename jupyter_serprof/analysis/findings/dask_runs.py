@@ -54,7 +54,7 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
     tasks = [span for _, span in indexed(trace, _EXECUTE)]
     lanes, count = _places(trace), task_count(trace) or 0
     busy_ns = sum(span.duration_ns for span in tasks)
-    if lanes < 2 or count < FEW_TASKS or busy_ns > OVERLAP * covered_ns(tasks):  # noqa: PLR2004
+    if lanes < 2 or count < FEW_TASKS or not 0 < busy_ns <= OVERLAP * covered_ns(tasks):  # noqa: PLR2004
         return
     kinds = {word(entry, "kind") for entry in records(trace, "dask.computations")}
     graphs = len(spans_of(trace, "dask.serialize"))
