@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Under `uv run pytest` Ray would start each worker by `uv run` in a copy of this folder, and build
 # the whole project there first (seen with ray 2.60, ray._private.worker:init).
 os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+# What Ray puts in the place of `print` cannot be pickled.
+os.environ.setdefault("RAY_TQDM_PATCH_PRINT", "0")
 
 # Clusters may answer as late as a machine with far more work than cores lets them, s.
 os.environ.setdefault("DASK_SERPROF__PATIENCE", "60")
