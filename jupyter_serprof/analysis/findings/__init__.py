@@ -171,12 +171,14 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
 
 def large_capture(trace: Trace) -> Iterable[Finding]:
     """Name the large variable that travels inside a function."""
+    is_named = any(captured(span) for _, span in indexed(trace, "ray.export"))
     for index, span in indexed(trace, "ray.export"):
         known = [(size, entry) for entry in captured(span) if (size := entry.get("size_bytes"))]
         sizes = [(size, entry) for size, entry in known if isinstance(size, int)]
         size, entry = max(sizes, key=lambda item: item[0], default=(0, {}))
-        if size < CAPTURED_BYTES:  # what it is nobody could tell: an object of the user, or gone
-            size = number(span, "large_bytes") or 0 if _is_first(trace, index) else 0
+        is_inside = span.parent >= 0 and trace.spans[span.parent].stage == "ray.export"
+        if size < CAPTURED_BYTES and not (is_named or is_inside):  # what it is nobody could tell
+            size = number(span, "large_bytes") or 0
         name, kind = str(entry.get("name", "value")), str(entry.get("kind", "variable"))
         if size >= CAPTURED_BYTES:
             what = f"the {kind}" if entry else "it by a variable, a default or self"
@@ -192,14 +194,6 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
                 because=f"the function captures {what}: pickled with its code, loaded by workers",
                 share=self_share(trace, "ray.export", *_LOADING[: size >= _LOADED_BYTES]),
             )
-
-
-def _is_first(trace: Trace, index: int) -> bool:
-    """Tell whether a span of an export is its pickle, of an export that names no variable."""
-    parent = trace.spans[index].parent
-    around = trace.spans[parent] if parent >= 0 else None
-    others = [span for _, span in indexed(trace, "ray.export") if captured(span)]
-    return not others and (around is None or around.stage != "ray.export")
 
 
 def first_use_imports(trace: Trace) -> Iterable[Finding]:

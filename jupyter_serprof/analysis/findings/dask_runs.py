@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from jupyter_serprof.analysis.findings.dask_facts import (
     OF_EACH_TASK,
@@ -258,11 +258,4 @@ def _places(trace: Trace) -> int:
     return max(len(named), workers(trace).threads)
 
 
-RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
-    one_by_one,
-    one_task,
-    shuffle,
-    text_files,
-    small_partitions,
-    pool_start,
-)
+RULES = (one_by_one, one_task, shuffle, text_files, small_partitions, pool_start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 
 from jupyter_serprof.analysis.spans import indexed, number, self_share, text
@@ -12,13 +12,8 @@ from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 
 #: What could be saved of the time, from here on it is worth a sentence.
 WORTH_SHARE = 0.2
-#: Results that were there while one was waited for.
-MANY_READY = 3
-MANY_CALLS = 4
-_BLOCK_REMEDY = "ref = ray.put(np.array(values))   # of numbers: one block that is handed over"
-_COLUMNS_REMEDY = (
-    "ref = ray.put(pd.Series(d))   # numbers of a dict: one block, and an index of its keys"
-)
+#: Results that were there while one was waited for; calls of an actor.
+MANY_READY, MANY_CALLS = 3, 4
 _NATIVE = frozenset({"list", "dict", "tuple"})
 WALKED_BYTES, WALKED_SHARE = 1_000_000, 0.1
 #: Shorter gaps between two calls are Ray's own.
@@ -95,15 +90,12 @@ def native_walk(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"a {kind} of {format_bytes(size)} was walked element by element",
                 {"total_bytes": size, "value_type": kind},
-                _COLUMNS_REMEDY if kind == "dict" else _BLOCK_REMEDY,
+                "ref = ray.put(np.array(values))   # numbers; of a dict pd.Series(d), of records "
+                "pd.DataFrame(values): one block a column",
                 spans=(index,),
                 because="msgpack writes each element, and each get makes all of them anew",
                 share=share,
             )
 
 
-RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
-    submission_order,
-    no_pipelining,
-    native_walk,
-)
+RULES = (submission_order, no_pipelining, native_walk)

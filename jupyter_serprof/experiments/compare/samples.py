@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from jupyter_serprof.analysis.findings.dask_facts import graph_kind, graph_notes
+from jupyter_serprof.analysis.findings.pickle import PAGE_BYTES
 from jupyter_serprof.experiments.engine.runs import point_of
 from jupyter_serprof.model import Point, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import first_of, format_bytes
@@ -24,11 +25,12 @@ _ENDED = "ok"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: its wall time, what each stage owned of it, and new pages filled."""
+    """One run: its wall time, what each stage owned of it, new pages filled, bytes moved."""
 
     wall_ns: int
     stages: Mapping[str, int]
     pages: int | None = None
+    moved_bytes: int | None = None
 
     def owned_ns(self, key: str) -> int:
         """Return what a stage owned of it; without a key the wall time."""
@@ -69,9 +71,19 @@ class Match:
 
     @property
     def pages(self) -> tuple[float, ...]:
-        """Return the new pages of a run before and after, medians; nothing if one is not known."""
-        sides = (self.before.runs, self.after.runs)
-        known = [[run.pages for run in runs if run.pages is not None] for runs in sides]
+        """Return the new pages of a run before and after, medians; nothing if one is not known.
+
+        Those of bytes that only one side moves are left out: they are of the code.
+        """
+        pages, moved = self._medians("pages"), self._medians("moved_bytes")
+        more = (moved[0] - moved[1]) / PAGE_BYTES if moved else 0.0
+        return tuple(
+            max(0.0, n - max(0.0, of)) for n, of in zip(pages, (more, -more), strict=False)
+        )
+
+    def _medians(self, name: str) -> tuple[float, ...]:
+        sides = ([getattr(run, name) for run in s.runs] for s in (self.before, self.after))
+        known = [[number for number in side if number is not None] for side in sides]
         return tuple(map(median, known)) if all(known) else ()
 
 
@@ -127,7 +139,7 @@ def _samples(doc: Trace | Sweep) -> list[Sample]:
 def _run(point: Point) -> Run:
     rest = max(0, point.wall_ns - sum(point.stages.values()))
     stages = {**point.stages, UNACCOUNTED: rest} if point.stages else {}
-    return Run(point.wall_ns, stages, point.minor_faults)
+    return Run(point.wall_ns, stages, point.minor_faults, point.moved_bytes)
 
 
 def _alike(

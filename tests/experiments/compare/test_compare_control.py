@@ -115,21 +115,24 @@ def test_a_processor_that_is_taken_away_at_times_holds_back(late: int, verdict: 
 
 
 @pytest.mark.parametrize(
-    ("pages", "verdict"),
+    ("pages", "more_bytes", "verdict"),
     [
-        ((0, 2000), "cannot tell"),
-        ((2000, 0), "slower"),
-        ((2000, 2000), "slower"),
-        ((0, 9), "slower"),
+        ((0, 2000), 0, "cannot tell"),
+        ((0, 2000), 2000 * 4096, "slower"),  # they are of the bytes that it moves more
+        ((2000, 0), 0, "slower"),
+        ((2000, 2000), 0, "slower"),
+        ((0, 9), 0, "slower"),
     ],
 )
 def test_new_pages_of_one_side_are_not_told_of_the_code(
-    pages: tuple[int, int], verdict: str
+    pages: tuple[int, int], more_bytes: int, verdict: str
 ) -> None:
     """The process that knew its memory already would have paid them, too: 2.3 us each."""
     sides = [
-        replace(made, points=tuple(replace(p, minor_faults=new) for p in made.points))
-        for made, new in zip((document("a"), document("b", 1.6)), pages, strict=True)
+        replace(made, points=tuple(replace(p, minor_faults=n, moved_bytes=b) for p in made.points))
+        for made, n, b in zip(
+            (document("a"), document("b", 1.6)), pages, (1_000, 1_000 + more_bytes), strict=True
+        )
     ]
 
     found = compare(*sides)
