@@ -78,10 +78,10 @@ probes/__init__.py: probes/test_probe_base.py
 "not imported" if find_spec => "not installed" if find_spec
 probes/interpreter.py: probes/test_interpreter_probe.py
 self._callbacks.append(callback) => self._callbacks.count(callback)
-probes/dask/computations.py: probes/test_dask_communication.py clusters/test_dask_cluster.py
-calls[-1] if calls else "submit" => calls[0] if calls else "submit"
-probes/dask/tasks.py: clusters/test_dask_cluster.py
-thread = self.threads.setdefault((address, place), len(mine) + 1) => thread = len(mine) + 1
+probes/dask/computations.py: clusters/test_dask_client.py
+if begins and not ended: => if begins and ended:
+probes/dask/tasks.py: clusters/test_dask_client.py
+if index in (SCHEDULER, OFFLOAD): => if index not in (SCHEDULER, OFFLOAD):
 probes/ray/tasks.py: probes/test_ray_alive.py
 except (ConnectionRefusedError, FileNotFoundError) => except FileNotFoundError
 probes/dask/agent/totals.py: probes/test_dask_totals.py
@@ -124,7 +124,7 @@ experiments/sizes/sweep.py: experiments/sizes/test_sweep.py
 abs(size / at - 1) > _OTHER_SIZE => abs(size / at - 1) < _OTHER_SIZE
 views/kit/bars.py: views/test_text.py
 min(1.0, row.self_ns / drawn_ns) => max(1.0, row.self_ns / drawn_ns)
-views/kit/table.py: views/test_export.py
+views/kit/table.py: views/test_export_found.py
 max(_FEWEST_TICKS, longest + 1) => max(_FEWEST_TICKS, longest)
 views/sweep/series.py: views/test_text_sizes.py
 low, max(low + 1, math.ceil( => low, max(low + 9, math.ceil(
@@ -134,7 +134,7 @@ views/notebook/thin.py: views/test_bundle.py
 first.trace.wall_ns < _NOTABLY => first.trace.wall_ns > _NOTABLY
 views/notebook/widget.py: views/test_widget.py
 "jupyter" if hasattr(shell, "kernel") else "terminal" => "terminal" if shell else "jupyter"
-views/waterfall/table.py: views/test_table.py
+views/waterfall/table.py: views/test_export_found.py
 else name if counts[name] == 1 => else name if counts[name] != 1
 analysis/findings/pickle.py: analysis/test_findings.py
 protocol > OLD_PROTOCOL => protocol >= OLD_PROTOCOL
