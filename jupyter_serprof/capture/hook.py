@@ -1,8 +1,8 @@
 """Hooks: what stands in the place of a watched callable.
 
-A hook behaves like what it stands for: same result, same exception, same signature, same pickle. It
-pickles as a reference to its place, so that a function captured while it was armed still travels to
-workers that do not have this package, and resolves to the original there.
+A hook behaves like what it stands for: same result, same exception, same signature, same pickle. A
+captured one, behind its recording, pickles as a reference to its place: it still travels to workers
+that do not have this package, and resolves to the original there.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from importlib import import_module
+from operator import attrgetter
 from threading import get_ident
 from time import perf_counter_ns
 from traceback import walk_tb
@@ -186,6 +188,7 @@ class Hook:
     __kwdefaults__ = _of_original("__kwdefaults__")
     __globals__ = _of_original("__globals__")
     __closure__ = _of_original("__closure__")
+    __repr__ = _of_original("__repr__")
     # functools.lru_cache
     cache_info = _of_original("cache_info")
     cache_clear = _of_original("cache_clear")
@@ -256,8 +259,12 @@ class Hook:
                 pass
         return result
 
-    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
-        """Pickle as a reference to the place."""
+    def __reduce__(self) -> str | tuple[Callable[[str], Any], tuple[str]]:
+        """Pickle as the original does while this stands under its name, else as the place."""
+        with suppress(AttributeError, KeyError):
+            name, module = self.original.__qualname__, sys.modules[self.original.__module__]
+            if attrgetter(name)(module) is self:
+                return name
         return pkgutil.resolve_name, (self.place.path,)
 
 

@@ -368,6 +368,21 @@ def test_captured_hooks_travel_as_references(
     assert all(isinstance(hook, Hook) for hook in hooks)
 
 
+@pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps])
+@pytest.mark.parametrize("name", ["function", "coroutine", "cached", "Engine.method"])
+def test_an_armed_hook_pickles_to_the_bytes_of_its_original(
+    library: ModuleType, dumps: Any, name: str
+) -> None:
+    """Dask makes keys of these bytes: ``submit(time.sleep, 1)`` is the same task as before."""
+    bare = resolved(library, name)
+    data = dumps(bare)
+
+    with listening(place(name)):
+        assert isinstance(resolved(library, name), Hook)
+        assert dumps(resolved(library, name)) == data
+        assert repr(resolved(library, name)) == repr(bare)
+
+
 def _owner(library: ModuleType, name: str) -> tuple[Any, str]:
     path, _, attribute = name.rpartition(".")
     return (getattr(library, path) if path else library), attribute
