@@ -80,7 +80,7 @@ def test_a_private_file_has_no_name(folder: Path, capsys: pytest.CaptureFixture[
     assert (code, refused) == (0, 2)
     assert "rates" not in (folder / "x.serprof.json").read_text("utf-8")
     said = capsys.readouterr()
-    assert "outside the stages seen" in said.out
+    assert "17 B in-band" in said.out
     assert said.err == "--private is about a file: --private --save run.serprof.json\n"
 
 

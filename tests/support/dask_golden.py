@@ -177,10 +177,10 @@ def in_turn(name: str, workers: int, count: int = 6, took: float = 100) -> list[
     return [(name, 1 + at % workers, 5 + at // workers * took, took) for at in range(count)]
 
 
-def looped(count: int, workers: int = 1, waits: int | None = None) -> Trace:
-    """Return computations of one task each, most of which are waited for."""
+def looped(count: int, workers: int = 1, waits: int | None = None, graphs: int = 0) -> Trace:
+    """Return computations of one task each, if not said otherwise, most of which are waited for."""
     tasks = in_turn("slow", workers, count)
-    return ran(*tasks, graphs=count, waits=count if waits is None else waits)
+    return ran(*tasks, graphs=graphs or count, waits=count if waits is None else waits)
 
 
 def parted(count: int, steps: int = 8, size: int = 40_000) -> Trace:
@@ -261,6 +261,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
     "dask.compute-in-loop": [
         (looped(6, workers=2), looped(6)),
         (looped(3), looped(4)),
+        (looped(6, graphs=3), looped(6, graphs=4)),
         (looped(6, waits=2), looped(6, waits=3)),
     ],
     "dask.chain": [
@@ -466,6 +467,8 @@ DASK_SAMPLES: Mapping[str, Trace] = {
         ("dask.serialize", CLIENT, 0, 5, 32_000_000)
     ),
     "threads share the object": _by_processes(("dask.execute", "client/thread 1", 0, 5)),
+    "dask.delayed names it by its class": embedded(32_000_000, "ndarray", ARRAY, 1),
+    "each ran once": ran(*((n, 1, 99 * (ord(n) - 97), 99) for n in "abcd"), graphs=4, waits=4),
     "three of five objects": run(
         tables=[graph_table(*((f"f{at}-{HASH}", ARRAY, 90_000_000 - at, 3) for at in range(5)))]
     ),

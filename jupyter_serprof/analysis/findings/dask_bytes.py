@@ -45,13 +45,14 @@ def _embedded(trace: Trace, entry: Record) -> Finding:
     size, count = whole(entry, "bytes"), whole(entry, "references")
     crossing, share = whole(entry, "crossing_bytes"), entry.get("share")
     layer = _layer(entry)
+    # A layer of dask.delayed(value) has the name of the class, which says nothing.
+    by = f" by `{layer}`" * (layer not in ("", _kind(entry)))
     referred = f"{format_count(count)} tasks refer to it" if count and count > 1 else ""
     crosses = f"{format_bytes(crossing)} go to workers" if (crossing or 0) > (size or 0) else ""
     return Finding(
         "dask.large-object",
         "warn",
-        f"{_called(entry)} of {format_bytes(size)} is embedded in the graph"
-        f"{f' by `{layer}`' if layer else ''}",
+        f"{_called(entry)} of {format_bytes(size)} is embedded in the graph{by}",
         {
             "object": word(entry, "object"),
             "layer": layer or None,
@@ -69,8 +70,11 @@ def _embedded(trace: Trace, entry: Record) -> Finding:
 
 def _called(entry: Record) -> str:
     """Return the variable of the notebook that an object is, else its class."""
-    kind = word(entry, "object").partition(" ")[0].rpartition(".")[2]
-    return f"`{word(entry, 'name')}`" if word(entry, "name") else kind
+    return f"`{word(entry, 'name')}`" if word(entry, "name") else _kind(entry)
+
+
+def _kind(entry: Record) -> str:
+    return word(entry, "object").partition(" ")[0].rpartition(".")[2]
 
 
 def _layer(entry: Record) -> str:
@@ -84,7 +88,6 @@ def _layer(entry: Record) -> str:
 
 def _instead_of_embedding(trace: Trace, entry: Record, layer: str) -> str:
     """Choose by what the layer does with the object, then by how many tasks use it."""
-    kind = word(entry, "object").partition(" ")[0].rpartition(".")[2]
     if layer in _SLICED_ARRAYS:
         return (
             'x = da.from_npy_stack("a")   # written once by da.to_npy_stack("a", '
@@ -95,7 +98,7 @@ def _instead_of_embedding(trace: Trace, entry: Record, layer: str) -> str:
             'df = dd.read_parquet("data.parquet")   # written once by pdf.to_parquet'
             '("data.parquet"): each task reads its own part'
         )
-    usual = "pdf" if kind in _FRAMES else "a" if kind == "ndarray" else "value"
+    usual = "pdf" if _kind(entry) in _FRAMES else "a" if _kind(entry) == "ndarray" else "value"
     name = word(entry, "name") or usual
     if (whole(entry, "references") or 0) <= 1:
         return (
@@ -137,16 +140,13 @@ def _large_graphs(trace: Trace) -> Iterable[Finding]:
 def repeated_payload(trace: Trace) -> Iterable[Finding]:
     """Find the same bytes inside many task specifications: each of them is pickled by itself."""
     sent, left, tasks = graph_bytes(trace), dispatched_bytes(trace), task_count(trace)
-    if not sent or left is None or left < max(REPEATED_BYTES, REPEATED_RATIO * sent):
-        return
-    if tasks and left < PAYLOAD_BYTES * tasks:
+    least = max(REPEATED_BYTES, REPEATED_RATIO * (sent or 0), PAYLOAD_BYTES * (tasks or 0))
+    if not sent or left is None or left < least:
         return
     crossing = [entry for entry in records(trace, "dask.graph") if word(entry, "object")]
-    largest = max(crossing, key=lambda entry: whole(entry, "crossing_bytes") or 0, default=None)
-    what = word(largest, "object") if largest else ""
-    name = word(largest, "name") if largest else ""
-    called = f"`{name}`" if name else f"the same {_called(largest) if largest else 'data'}"
-    count = whole(largest, "references") if largest else None
+    largest = max(crossing, key=lambda entry: whole(entry, "crossing_bytes") or 0, default={})
+    what, name, count = word(largest, "object"), word(largest, "name"), whole(largest, "references")
+    called = f"`{name}`" if name else f"the same {_kind(largest) or 'data'}"
     often = f"with {format_count(count)} tasks" if count else "again and again"
     yield Finding(
         "dask.repeated-payload",

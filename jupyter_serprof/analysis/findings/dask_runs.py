@@ -60,19 +60,21 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
     graphs = len(spans_of(trace, "dask.serialize"))
     name = prefix(max(tasks, key=lambda span: span.duration_ns).name)
     # What is sent without a wait between is one group; of many computations twelve are told.
-    is_loop = 2 * graphs >= count and 2 * len(trace.groups) >= min(graphs, MOST_GROUPS)
-    is_alike = all(prefix(span.name) == name for span in tasks)
+    waits = 2 * len(trace.groups) >= min(graphs, MOST_GROUPS)
+    is_loop = waits and graphs >= max(FEW_TASKS, count / 2)
+    named = sum(prefix(span.name) == name for span in tasks)
+    is_alike, is_its_own = named == len(tasks), named * count >= graphs * len(tasks)
     between_ns = (1 - 1 / graphs) * _between_ns(trace, tasks) if is_loop else 0.0
     saved_ns = (1 - 1 / min(lanes, count)) * covered_ns(tasks) + between_ns
     share = min(1.0, saved_ns / max(1, trace.wall_ns))
     if share < WORTH_SHARE or not (is_loop or is_alike):
         return
-    call = name if name.isidentifier() else "f"
-    what = f"{counted(graphs, 'computation')} of `{name}`" if is_loop else f"{count} tasks `{name}`"
+    call = name if is_its_own and name.isidentifier() else "f"
+    what = counted(graphs, "computation") + f" of `{name}`" * is_its_own
     yield Finding(
         "dask.compute-in-loop" if is_loop else "dask.chain",
         "warn",
-        f"{what} ran one after the other",
+        f"{what if is_loop else f'{count} tasks `{name}`'} ran one after the other",
         {"tasks": count, "computations": graphs, "workers": lanes, "busy_ns": busy_ns},
         _in_one(call, is_futures=bool(kinds) and kinds <= _FUTURES) if is_loop else _as_tree(call),
         spans=spans_of(trace, _EXECUTE),
