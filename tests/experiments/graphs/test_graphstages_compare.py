@@ -96,8 +96,8 @@ def test_a_statement_that_keeps_results_is_not_run_again(
     assert "y = x.persist() keeps results on the cluster" in ran.err
     assert "%graphstages --repeat 15 x" in ran.err
     assert ran.trace.name == "y = x.persist()"
-    assert scheduler_tasks(client)
     assert float(user.user_ns["y"].sum().compute()) == 32.0
+    assert scheduler_tasks(client)
     del user.user_ns["y"]
     assert forgotten(client)
 
