@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from dasks import forgotten, mapped, scheduler_tasks, small_array
+from distributed import wait
 from made_runs import FAST_NS, made
 from shells import Ran
 
@@ -77,7 +78,8 @@ def test_results_that_the_user_holds_are_computed_again_and_stay(
     user: InteractiveShell, client: Client
 ) -> None:
     """Else each run would find them on the cluster, and look faster than it is."""
-    Ran(user, "kept = (x + 0).sum().persist()\ndask.distributed.wait(kept);")
+    Ran(user, "kept = (x + 0).sum().persist()")
+    wait(user.user_ns["kept"])  # type: ignore[no-untyped-call]  # in a cell Out would hold it
 
     ran = Ran(user, "%graphstages --repeat 2 (x + 0).sum()")
 
