@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jupyter_serprof.experiments.blame.keeper import TryingRecording
 from jupyter_serprof.experiments.blame.recording import Blame
-from jupyter_serprof.experiments.engine.experiment import run
+from jupyter_serprof.experiments.engine.experiment import kept, run
 from jupyter_serprof.experiments.engine.order import BLAME_S, TRIALS
 from jupyter_serprof.experiments.graphs.values import is_collection
 from jupyter_serprof.experiments.remedies.code import try_code
@@ -24,7 +24,8 @@ def blame(value: object, name: str | None = None, *, budget_s: float = BLAME_S) 
     name
         What paths begin with; None takes the name of a function or class, else ``it``.
     budget_s
-        Seconds after which nothing more is opened, above 0. A single reducer can exceed it.
+        Seconds after which nothing more is opened, above 0. A single reducer can exceed it. After
+        Ctrl-C, `resume` returns what was known by then.
 
     Returns
     -------
@@ -54,7 +55,9 @@ def blame(value: object, name: str | None = None, *, budget_s: float = BLAME_S) 
     [('job', 5030), ('job["a"]', 5004), ('job["b"]', 2)]
     """
     known = attribute(value, "__name__") if name is None else name
-    return Blame(value, known if isinstance(known, str) else "it", budget_s).run()
+    made = Blame(value, known if isinstance(known, str) else "it", budget_s)
+    with kept(made.anatomy):
+        return made.run()
 
 
 __all__ = ["DaskTryout", "TryingRecording", "Tryout", "is_collection", "try_code", "try_remedies"]

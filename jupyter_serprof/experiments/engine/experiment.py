@@ -237,7 +237,7 @@ class Unread(Generic[Made]):
 
 
 @contextmanager
-def kept(make: Callable[[], Document]) -> Iterator[None]:
+def kept(make: Callable[[], Any]) -> Iterator[None]:
     """Keep a document for `resume` where Ctrl-C ends the block that makes or shows it."""
     try:
         yield
@@ -262,7 +262,7 @@ def resume(*, measure: bool = True) -> Document:
         Of a round trip, repeated runs, a comparison, remedies that are tried, a sweep over sizes or
         chunks, from a function or a magic: as if nothing had been in between. Each point is
         measured once; the budget is what was left of it. Or what a magic had measured and not shown
-        yet.
+        yet, and what `blame` knew: an Anatomy.
 
     Raises
     ------

@@ -14,7 +14,7 @@ import pytest
 from anatomy_samples import Estimator, Model, Slow, frame, function, give_clock
 
 from jupyter_serprof.analysis.anatomy import blame_sentence, culprit
-from jupyter_serprof.api import blame
+from jupyter_serprof.api import blame, resume
 from jupyter_serprof.experiments.blame.passes import depth_note
 from jupyter_serprof.experiments.blame.recording import Blame, unwrapped
 from jupyter_serprof.model import Anatomy, Part, UsageError
@@ -477,13 +477,10 @@ class Interrupts:
 @pytest.mark.parametrize("after", [0, 1, 2])
 def test_an_interrupt_passes_and_what_is_known_stays(after: int) -> None:
     """In the first pickle, while opening, in a later pass: the document is valid each time."""
-    run = Blame([list(range(500)), Interrupts(after), [1]], "x")
-
     with pytest.raises(KeyboardInterrupt):
-        run.run()
+        blame([list(range(500)), Interrupts(after), [1]], "x")
 
-    anatomy = run.anatomy()
-    assert run.was_interrupted
+    anatomy: Any = resume()
     assert not anatomy.is_complete
     assert any("interrupted" in note for note in anatomy.notes)
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
