@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from corpus import Entry, entries
 
@@ -25,11 +27,14 @@ def test_tasks_own_the_wait_for_them(entry: Entry, request: pytest.FixtureReques
     request.getfixturevalue(CLUSTERS[entry.cluster])
     run, _ = entry.prepare()
     run()  # what it exports and starts is there then
+    start = time.perf_counter_ns()
+    run()
+    most_ns = 1.15 * (time.perf_counter_ns() - start)  # a busy machine sleeps longer, too
     slept_ns, key, seen = SLEPT_S.get(entry.name, 0.4) * 1e9, EXECUTE[entry.cluster], []
     for trace in attempts(run, count=5):  # a busy machine is late in some
         assert trace.summary is not None
         own_ns = self_ns(trace, key) if has_row(trace, key) else 0
         seen.append((trace.summary.total_share or 0, own_ns / slept_ns))
-        if seen[-1] >= (0.95, 0) and 0.85 <= seen[-1][1] <= 1.15:
+        if min(seen[-1][0] / 0.95, seen[-1][1] / 0.85) >= 1 and own_ns <= most_ns:
             return
     pytest.fail(f"(coverage, what tasks own of what they slept): {seen}")
