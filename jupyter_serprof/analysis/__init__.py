@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from jupyter_serprof.analysis.findings import Rule, find
+from jupyter_serprof.analysis.outline import outlined
 from jupyter_serprof.analysis.spans import shared_walk
 from jupyter_serprof.analysis.summary import summarize
 from jupyter_serprof.analysis.waterfall import partition
@@ -43,5 +44,5 @@ def analyse(trace: Trace, limits: Limits | None = None, rules: Iterable[Rule] = 
     told = replace(trace, stages=described, limits=limits or trace.limits)
     with shared_walk(told.spans):
         full = replace(told, waterfall=partition(told))
-        full = replace(full, findings=find(full, rules))
+        full = outlined(replace(full, findings=find(full, rules)))
         return replace(full, summary=summarize(full))

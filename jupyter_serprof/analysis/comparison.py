@@ -23,7 +23,7 @@ from jupyter_serprof.model.units import (
     shortened,
 )
 
-_SMALL, _FOLDED = "below ", "serprof.folded"
+_FOLDED = "serprof.folded"
 #: Variants of code that was run again have no name worth telling.
 _CODE = "code"
 #: From here on more decimals say nothing.
@@ -67,20 +67,14 @@ def lines_of(comparison: Comparison) -> list[Change]:
     found: list[Change] = []
     for _, group in groupby(sorted(comparison.changes, key=lambda it: bool(it.cold)), point_of):
         changes = [change for change in group if not _is_one_cold_run(change)]
-        small = [change for change in changes if _is_small(change)]
-        found += [change for change in changes if change not in small]
-        timed = [change for change in small if change.before_ns or change.after_ns]
+        found += [change for change in changes if not change.is_small]
+        timed = [c for c in changes if c.is_small and (c.before_ns or c.after_ns)]
         found += [_together(timed)] if timed else []
     return found
 
 
 def _is_one_cold_run(change: Change) -> bool:
     return bool(change.stage and change.cold and change.low is None and change.before_runs == 1)
-
-
-def _is_small(change: Change) -> bool:
-    has_time = change.before_ns or change.after_ns
-    return bool(change.stage) and (change.reason.startswith(_SMALL) or not has_time)
 
 
 def _together(small: Sequence[Change]) -> Change:

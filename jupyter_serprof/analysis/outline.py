@@ -1,14 +1,15 @@
 """The outline of a waterfall: computations, stages, and the parts that stages are made of.
 
-It is made once (``outline_of``) and stored with the rows, so that texts, pictures and the front end
-say the same. A stage with parts is a heading with their sum. Where there are more lines than fit,
-headings stand for their parts, then computations for their stages, and last the smallest are put
-together, with all that is below one percent and explains nothing. Whatever is folded, the lines of
-the highest level still add up to the wall time.
+It is made once (``outlined``) and stored with the rows, so that texts, pictures and the front end
+say the same. A stage with parts is a heading with their sum; all that is below one percent and
+explains nothing is told together. Where there are more lines than fit, headings stand for their
+parts, then computations for their stages, and last the smallest are put together. Whatever is
+folded, the lines of the highest level still add up to the wall time.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +17,7 @@ from jupyter_serprof.model import Heading, stages_of
 from jupyter_serprof.model.units import clean, format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from jupyter_serprof.model import Row, Stage, Trace
 
@@ -49,13 +50,22 @@ class Entry:
     inside: tuple[Entry, ...] = ()
 
 
-def outline_of(rows: Sequence[Row], trace: Trace) -> tuple[int | Heading, ...]:
-    """Return what stands below what of the rows of a trace, as its document holds it.
+def outlined(trace: Trace) -> Trace:
+    """Return the trace whose waterfall says what stands below what of its rows.
 
     A stage with parts is a heading, its own row one of them; each of several computations is one,
-    between the rows that belong to none. Empty where no row stands below another.
+    between the rows that belong to none; what is told together is one behind the others, unless a
+    finding points at it. Empty where no row stands below another.
     """
-    known = stages_of(trace)
+    if trace.waterfall is None:
+        return trace
+    known, rows = stages_of(trace), trace.waterfall.rows
+    pointed = {trace.spans[at].stage for each in trace.findings for at in each.spans}
+
+    def is_small(own: Sequence[Row]) -> bool:
+        most_ns = max(sum(row.self_ns for row in own), sum(row.busy_ns for row in own))
+        return most_ns < _SMALL_SHARE * trace.wall_ns and pointed.isdisjoint(r.stage for r in own)
+
     groups: dict[int | None, list[int]] = {}
     for index, row in enumerate(rows):
         groups.setdefault(_group(row, trace), []).append(index)
@@ -63,10 +73,35 @@ def outline_of(rows: Sequence[Row], trace: Trace) -> tuple[int | Heading, ...]:
     for group, at in groups.items():
         inside = _families(rows, at, known)
         self_ns = sum(rows[index].self_ns for index in at)
-        is_block = group is not None
-        lines += [Heading(self_ns, group=group, inside=inside)] if is_block else inside
+        lines += inside if group is None else [Heading(self_ns, group=group, inside=inside)]
+    outline = _gathered(lines, rows, is_small)
     # A plain list says nothing that the rows do not say.
-    return () if lines == list(range(len(rows))) else tuple(lines)
+    told = () if outline == tuple(range(len(rows))) else outline
+    return replace(trace, waterfall=replace(trace.waterfall, outline=told))
+
+
+def _gathered(
+    lines: Iterable[int | Heading], rows: Sequence[Row], is_small: Callable[[Sequence[Row]], bool]
+) -> tuple[int | Heading, ...]:
+    """Put small lines on every level below a heading of their own: none or several, never all."""
+    whole = (
+        line
+        if isinstance(line, int)
+        else replace(line, inside=_gathered(line.inside, rows, is_small))
+        for line in lines
+    )
+    own = {line: _below(line, rows) for line in whole}
+    small = [each for each in own if getattr(each, "group", None) is None and is_small(own[each])]
+    if not 1 < len(small) < len(own):
+        return tuple(own)
+    self_ns = sum(row.self_ns for line in small for row in own[line])
+    return *(line for line in own if line not in small), Heading(self_ns, inside=tuple(small))
+
+
+def _below(line: int | Heading, rows: Sequence[Row]) -> list[Row]:
+    if isinstance(line, int):
+        return [rows[line]]
+    return [row for inner in line.inside for row in _below(inner, rows)]
 
 
 def _group(row: Row, trace: Trace) -> int | None:
@@ -100,46 +135,31 @@ def _root(key: str, known: Mapping[str, Stage]) -> str:
 
 def outline(trace: Trace, most_rows: int) -> tuple[Entry, ...]:
     """Return the lines of a trace, at most ``most_rows`` with those inside of others."""
-    entries, small = _apart(trace, entries_of(trace))
-    entries = [replace(entry, inside=_gathered(trace, entry.inside)) for entry in entries]
+    given = _lines_of(trace)
+    small = [inner for entry in given if entry.kind == "more" for inner in entry.inside]
+    entries = [entry for entry in given if entry.kind != "more"]
+    entries = _folded(entries, "more", 0, keeps_largest=False)
     entries = _folded(entries, "heading", min(MOST_PARTED, most_rows), keeps_largest=True)
     if any(entry.kind == "group" for entry in entries):
         entries = _folded(entries, "group", most_rows, keeps_largest=True)
     if count_of(entries) + bool(small) > most_rows:
-        return tuple(_fitted(entries, most_rows, small))
+        entries, small = _fitted(entries, most_rows, small)
     return (*entries, *([_together(small)] if small else []))
 
 
-def _apart(trace: Trace, entries: Iterable[Entry]) -> tuple[list[Entry], list[Entry]]:
-    """Return what has a line of its own, and what is told together: none or several, never all."""
-    given, told = list(entries), _told_of(trace)
-    small = [entry for entry in given if _is_small(trace, entry) and told.isdisjoint(entry.at)]
-    small = small if 1 < len(small) < len(given) else []
-    return [entry for entry in given if entry not in small], small
+def entries_of(trace: Trace) -> tuple[Entry, ...]:
+    """Return the lines of a trace, all of them, also those that are told together."""
+    return _opened(_lines_of(trace))
 
 
-def _gathered(trace: Trace, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    kept, small = _apart(trace, entries)
-    inside = [replace(entry, inside=_gathered(trace, entry.inside)) for entry in kept]
-    return (*inside, *([_together(small)] if small else []))
+def _opened(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    whole = [one for each in entries for one in (each.inside if each.kind == "more" else (each,))]
+    if len(whole) > len(entries):
+        whole.sort(key=lambda entry: entry.at)
+    return tuple(replace(entry, inside=_opened(entry.inside)) for entry in whole)
 
 
-def _is_small(trace: Trace, entry: Entry) -> bool:
-    if trace.waterfall is None or entry.kind == "group":
-        return False
-    busy_ns = sum(trace.waterfall.rows[index].busy_ns for index in entry.at)
-    return max(entry.self_ns, busy_ns) < _SMALL_SHARE * trace.wall_ns
-
-
-def _told_of(trace: Trace) -> set[int]:
-    """Return the rows of the stages that a finding points at."""
-    keys = {trace.spans[at].stage for each in trace.findings for at in each.spans}
-    rows = trace.waterfall.rows if trace.waterfall else ()
-    return {index for index, row in enumerate(rows) if row.stage in keys}
-
-
-def entries_of(trace: Trace) -> list[Entry]:
-    """Return the lines of a trace, all of them, as its outline says."""
+def _lines_of(trace: Trace) -> list[Entry]:
     if trace.waterfall is None:
         return []
     waterfall, known = trace.waterfall, stages_of(trace)
@@ -150,11 +170,13 @@ def entries_of(trace: Trace) -> list[Entry]:
             kind: Literal["part", "stage"] = "part" if above else "stage"
             made = _line(kind, known[row.stage], (line,), row.self_ns)
             return replace(made, title=OWN_PART) if row.stage == above else made
-        inside = tuple(entry(inner, line.stage) for inner in line.inside)
+        inside = tuple(entry(inner, line.stage or above) for inner in line.inside)
         at = tuple(index for inner in inside for index in inner.at)
-        if line.group is None:
+        if line.group is None and line.stage:
             made = _line("heading", known[line.stage], at, line.self_ns)
             return replace(made, inside=inside)
+        if line.group is None:
+            return replace(_together(inside), inside=inside)
         title, key = trace.groups[line.group].title, f"{_KEY}.{line.group}"
         return Entry("group", key, title, "other", False, at, line.self_ns, inside)  # noqa: FBT003
 
@@ -169,12 +191,10 @@ def _line(
 
 def stage_sums(trace: Trace) -> list[tuple[str, int]]:
     """Return (title, ns) of each stage with its parts, over all computations."""
-    sums: dict[str, tuple[str, int]] = {}
-    for entry in entries_of(trace):
-        for family in entry.inside if entry.kind == "group" else (entry,):
-            known_ns = sums.get(family.key, ("", 0))[1]
-            sums[family.key] = clean(family.title), known_ns + family.self_ns
-    return list(sums.values())
+    known, sums = stages_of(trace), Counter[str]()
+    for row in trace.waterfall.rows if trace.waterfall else ():
+        sums[_root(row.stage, known)] += row.self_ns
+    return [(clean(known[key].title), self_ns) for key, self_ns in sums.items()]
 
 
 def count_of(entries: Iterable[Entry]) -> int:
@@ -207,8 +227,8 @@ def _closed(entry: Entry, kind: str, closing: set[tuple[int, ...]]) -> Entry:
     return replace(entry, inside=tuple(_closed(inner, kind, closing) for inner in entry.inside))
 
 
-def _fitted(entries: Sequence[Entry], most: int, small: Sequence[Entry]) -> list[Entry]:
-    """Put the smallest together; what is still open is closed where it leaves too little room."""
+def _fitted(entries: list[Entry], most: int, small: list[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """Add to what is small; what is still open is closed where it leaves too little room."""
     room = most - _FEWEST_BLOCKS
     if _widest(entries) > room or not any(entry.kind == "group" for entry in entries):
         entries = _folded(entries, "heading", most, keeps_largest=False)
@@ -216,13 +236,13 @@ def _fitted(entries: Sequence[Entry], most: int, small: Sequence[Entry]) -> list
         entries = _folded(entries, "group", most, keeps_largest=False)
     room = most - (count_of(entries) - len(entries))
     if len(entries) + bool(small) <= room:
-        return [*entries, *([_together(small)] if small else [])]
+        return entries, small
     by_size = sorted(
         range(len(entries)), key=lambda i: (not entries[i].inside, -entries[i].self_ns)
     )
     kept = set(by_size[: max(1, room - 1)])
     others = [entry for i, entry in enumerate(entries) if i not in kept]
-    return [*(entry for i, entry in enumerate(entries) if i in kept), _together([*others, *small])]
+    return [entry for i, entry in enumerate(entries) if i in kept], [*others, *small]
 
 
 def _widest(entries: Iterable[Entry]) -> int:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from jupyter_serprof.analysis.outline import outline_of
 from jupyter_serprof.analysis.spans import (
     SpanEdge,
     depths,
@@ -130,7 +129,7 @@ def partition(trace: Trace) -> Waterfall:
     )
     rest_ns = trace.wall_ns - sum(row.self_ns for row in ordered)
     ordered, rest_ns = _without_recording(ordered, rest_ns, spans)
-    return Waterfall(ordered, rest_ns, outline_of(ordered, trace))
+    return Waterfall(ordered, rest_ns)
 
 
 def _without_recording(

@@ -176,9 +176,10 @@ def _listing(namespace: Mapping[str, object]) -> str:
     found = api.list_collections(namespace)
     if not found:
         return _NOTHING
+    counts = [(each.partitions, each.tasks, each.layers) for each in found]
     rows = [
-        (one.name, one.kind, *map(_count, (one.partitions, one.tasks, one.layers)), one.state)
-        for one in found
+        (one.name, one.kind, *(_UNKNOWN if n is None else f"{n:,}" for n in known), one.state)
+        for one, known in zip(found, counts, strict=True)
     ]
     waiting = [one.name for one in found if not one.state] or [found[0].name]
     return "\n".join(
@@ -190,10 +191,6 @@ def _listing(namespace: Mapping[str, object]) -> str:
             f"    %graphstages --compute {waiting[0]}",
         )
     )
-
-
-def _count(number: int | None) -> str:
-    return _UNKNOWN if number is None else f"{number:,}"
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterable[str]:

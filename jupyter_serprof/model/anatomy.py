@@ -9,9 +9,6 @@ from typing import Any
 from jupyter_serprof.model.codec import at, decode, encode, field_names, pack, unpack_columns
 from jupyter_serprof.model.errors import Displayed, refuse, shown
 
-#: ``shared`` was charged where it was met first; ``not opened`` has parts that were not looked at.
-PART_STATES = ("", "shared", "not opened", "unpicklable")
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -38,7 +35,8 @@ class Part:
     count
         How many equal neighbours are told together as one part.
     state
-        One of `PART_STATES`.
+        ``""``, ``shared`` (charged where it was met first), ``not opened`` (it has parts that were
+        not looked at) or ``unpicklable``.
     note
         A sentence: why it cannot be pickled, where it is shared, what a view drags along.
     """

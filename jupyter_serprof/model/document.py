@@ -209,7 +209,8 @@ def _waterfall_data(
 def _line_data(line: int | Heading, stages: _Numbering) -> object:
     if isinstance(line, int):
         return line
-    of = {"stage": stages[line.stage]} if line.group is None else {"group": line.group}
+    of = {"group": line.group} if line.group is not None else {}
+    of |= {"stage": stages[line.stage]} if line.stage else {}
     inside = [_line_data(inner, stages) for inner in line.inside]
     return {**of, "self_ns": line.self_ns, "inside": inside}
 
@@ -255,7 +256,7 @@ def _waterfall(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> 
 def _line(line: Any, stages: list[str]) -> int | Heading:  # noqa: ANN401  (JSON)
     if not isinstance(line, Mapping):
         return int(line)
-    key = "" if "group" in line else at(stages, line.get("stage"))
+    key = at(stages, line["stage"]) if "stage" in line else ""
     inside = tuple(_line(inner, stages) for inner in line["inside"])
     group = int(line["group"]) if "group" in line else None
     return Heading(int(line["self_ns"]), key, group, inside)

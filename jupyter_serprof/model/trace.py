@@ -22,7 +22,6 @@ TIMES_APART = (
 #: In a note on a recording: its waits are for a process that is no more, or that stands still.
 DIED, WAS_DEAD = "died during the recording", "was dead before the recording began"
 SILENT = "does not answer"
-VERDICTS = ("faster", "slower", "cannot tell", "only before", "only after")  # two without ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +42,11 @@ class Change:
     ratio, low, high
         After over before with its 95 % interval; None without enough runs.
     verdict
-        One of `VERDICTS`.
+        ``faster``, ``slower``, ``cannot tell``, ``only before`` or ``only after``.
     reason
         Why it cannot be told; empty otherwise.
+    is_small
+        Below 1 % of the wall time before and after: told in one line with others.
     """
 
     stage: str
@@ -64,6 +65,7 @@ class Change:
     reason: str = ""
     before_groups: str = ""
     after_groups: str = ""
+    is_small: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -239,16 +241,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A line above others: a stage with parts, or one of several computations, and their sum.
+    """A line above others, and their sum: a stage with parts, a computation, or what is small.
 
     Attributes
     ----------
     self_ns
         Sum of the rows below it.
     stage
-        Key of the stage; "" for a computation.
+        Key of the stage; "" for a computation, and for small lines that are told together.
     group
-        Index in ``Trace.groups``; None for a stage.
+        Index in ``Trace.groups``; None for a stage, and for small lines.
     inside
         What stands below it, in order: indices of rows, and headings.
     """

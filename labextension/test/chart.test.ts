@@ -105,42 +105,26 @@ describe("the chart of a sweep", () => {
     expect(texts(draw({ crossovers }))).toContain("10.0 kB to 100 kB");
   });
 
-  it("marks only the crossovers of the fastest, once for each pair, each line in its colour", () => {
+  it("marks the last crossover of each pair of the runs that it draws", () => {
     const { points, variants } = sweepWith({});
-    const speeds: Record<string, (size: number) => number> = {
-      ray: (size) => 10_000 + size,
-      pickle: (size) => 500 + 2 * size,
-      dask: (size) => 400_000 + 0.9 * size,
-      slow: (size) => 450_000 + 0.8 * size,
-    };
-    const keys = Object.keys(speeds);
     const [one] = variants;
+    const keys = ["ray", "pickle"];
     const doc = {
       variants: keys.map((key) => ({ ...one, key, title: key, facts: {} })),
-      points: keys.flatMap((variant) =>
-        points.map((point) => {
-          const wall_ns = speeds[variant]?.(point.size_bytes ?? 0) ?? 0;
-          return { ...point, variant, wall_ns };
-        }),
-      ),
+      points: keys.flatMap((variant) => points.map((point) => ({ ...point, variant }))),
     };
-    const pair = { cold: false, from_bytes: 100, to_bytes: 1_000 };
+    const turn = { cold: false, from_bytes: 1e4, to_bytes: 1e5, faster: "ray", slower: "pickle" };
     const crossovers = [
-      { ...pair, title: "ray overtakes pickle", faster: "ray", slower: "pickle" },
-      { ...pair, title: "ray overtakes it again", faster: "ray", slower: "pickle" },
-      { ...pair, title: "slow overtakes dask", faster: "slow", slower: "dask" },
+      { ...turn, title: "ray overtakes pickle" },
+      { ...turn, title: "pickle overtakes ray", faster: "pickle", slower: "ray" },
+      { ...turn, title: "cold overtakes", cold: true },
     ];
-    const sizes = crossovers.map((each) => ({
-      ...each,
-      from_bytes: SIZES[0],
-      to_bytes: SIZES.at(-1),
-    }));
-    const root = draw({ ...doc, crossovers: sizes });
+    const root = draw({ ...doc, crossovers });
     expect(texts(root).filter((text) => text.includes("overtakes"))).toEqual([
-      "ray overtakes pickle",
+      "pickle overtakes ray",
     ]);
     const lines = [...root.querySelectorAll<SVGElement>(".jsp-chart > g")];
-    expect(new Set(lines.map((line) => line.style.color)).size).toBe(4);
+    expect(new Set(lines.map((line) => line.style.color)).size).toBe(2);
   });
 
   it("draws a remedy that was tried as an outline", () => {

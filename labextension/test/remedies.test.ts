@@ -118,6 +118,7 @@ describe("a comparison in a document", () => {
       before_ns,
       after_ns: before_ns,
       cold,
+      is_small: before_ns < 10_000,
     });
     const runs = (cold: boolean) => [
       times("", 1_000_000, cold),

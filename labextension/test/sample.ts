@@ -49,6 +49,7 @@ export function sampleTrace(): DrawnTrace {
         row(4, 70_600_000, 400_000, { count: 1234 }),
       ],
       unaccounted_ns: 600_000,
+      outline: [2, 3, { self_ns: 800_000, inside: [0, 1, 4] }],
     },
     summary: {
       headline: "71.3 ms: 90 % is Store, at 97 % of memcpy",

@@ -7,10 +7,10 @@ import pytest
 from dask_samples import computation, several
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import outlined, traces
+from strategies import traces
 from test_text import MS, make_many, make_row, make_trace
 
-from jupyter_serprof.analysis.outline import MOST_PARTED, count_of, outline
+from jupyter_serprof.analysis.outline import MOST_PARTED, count_of, outline, outlined
 from jupyter_serprof.model import Finding, Stage, Trace, Waterfall
 from jupyter_serprof.model.units import format_share
 from jupyter_serprof.views.waterfall.table import Line, table_of, waterfall_of, work_and_wait
@@ -90,9 +90,9 @@ def test_what_is_below_one_percent_is_one_line_unless_a_finding_points_at_it() -
     small = [make_row(key, 0, MS // 2) for key in ("gc", "import", "pickle.loads")]
     busy = make_row("ray.wait", 0, 0, busy_ns=50 * MS)
     trace = make_trace((make_row("pickle.dumps", 0, 90 * MS), *small, busy), 100 * MS)
-    told = Finding("x", "info", "x", {}, "", spans=(3,))
+    pointed = replace(trace, findings=(Finding("x", "info", "x", {}, "", spans=(3,)),))
 
-    folded, kept = table_of(trace).lines, table_of(replace(trace, findings=(told,))).lines
+    folded, kept = table_of(trace).lines, table_of(outlined(pointed)).lines
 
     assert [line.kind for line in folded] == ["stage", "stage", "more", "rest"]
     assert (folded[2].title, number(folded[2].self_text)) == ("3 more stages", 1.5)

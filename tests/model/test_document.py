@@ -424,7 +424,7 @@ DAMAGED_TRACES = [
     (("waterfall", "outline"), [{"stage": 0, "self_ns": 5, "inside": [0]}], "says 5 ns"),
     (("waterfall", "outline"), [{"group": 0, "self_ns": 0, "inside": []}], "group 0 of 0"),
     (("waterfall", "outline"), [{"stage": 99, "self_ns": 0, "inside": []}], "index 99"),
-    (("waterfall", "outline"), [{"self_ns": 0, "inside": []}], "index None"),
+    (("waterfall", "outline"), [{"self_ns": 0, "inside": []}], "each of its 5 rows once"),
     (("waterfall", "outline"), [None], "document.waterfall.outline[0] should be integer"),
     (("quality", "probes", 0, "unseen"), [None], "document.quality.probes[0].unseen[0]"),
 ]

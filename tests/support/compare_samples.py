@@ -12,7 +12,7 @@ COLD = replace(
 )  # fmt: skip
 PICKLE = Change("pickle.dumps", "Pickle", 8 * MS, 7 * MS, "faster", 0.875, 0.8, 0.95, 15, 15)
 GONE = Change("gc", "Garbage collection", 1 * MS, None, "only before")
-TINY = replace(PICKLE, stage="x", title="Tiny", reason="below 1 % of the wall time")
+TINY = replace(PICKLE, stage="x", title="Tiny", reason="below 1 % of the wall time", is_small=True)
 FOUND = Comparison(
     before="f()",
     after="f()",

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from hypothesis import strategies as st
 
-from jupyter_serprof.analysis.outline import outline_of
+from jupyter_serprof.analysis.outline import outlined
 from jupyter_serprof.model import (
     STAGES,
     Anatomy,
@@ -40,7 +40,6 @@ from jupyter_serprof.model import (
     Waterfall,
 )
 from jupyter_serprof.model.sweep import BestSize
-from jupyter_serprof.model.trace import VERDICTS
 
 LARGEST = 2**63 - 1
 
@@ -148,6 +147,7 @@ def anatomies(draw: st.DrawFn) -> Anatomy:
     return cast("Anatomy", draw(built(Anatomy, protocol=any_whole, parts=st.just(tuple(parts)))))
 
 
+VERDICTS = ["faster", "slower", "cannot tell", "only before", "only after"]
 changes = some(built(Change, verdict=st.sampled_from(VERDICTS)))
 comparisons = st.none() | built(Comparison, changes=changes)
 
@@ -200,14 +200,6 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
     )
     trace: Trace = draw(one)
     return outlined(trace) if draw(st.booleans()) else trace
-
-
-def outlined(trace: Trace) -> Trace:
-    """Return a trace whose waterfall says what stands below what."""
-    if trace.waterfall is None:
-        return trace
-    outline = outline_of(trace.waterfall.rows, trace)
-    return replace(trace, waterfall=replace(trace.waterfall, outline=outline))
 
 
 def _wall_ns(waterfall: Waterfall) -> int:

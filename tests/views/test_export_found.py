@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from goldens import check
-from strategies import outlined
 from test_export import MS, sweep, trace
 
 import jupyter_serprof as sp
 from jupyter_serprof.analysis import analyse
+from jupyter_serprof.analysis.outline import outlined
 from jupyter_serprof.model import (
     Anatomy,
     Change,

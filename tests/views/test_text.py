@@ -14,8 +14,9 @@ from goldens import check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from size_samples import make_chunks, make_sizes
-from strategies import outlined, sweeps, traces
+from strategies import sweeps, traces
 
+from jupyter_serprof.analysis.outline import outlined
 from jupyter_serprof.model import (
     Anatomy,
     Finding,

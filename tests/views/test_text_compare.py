@@ -76,7 +76,7 @@ ONCE = replace(COLD, variant="code")
 SAMPLES: dict[str, tuple[Change, ...]] = {
     "a sentence, a table and notes": FOUND.changes,
     "what most runs do without is counted with the small ones": (
-        *(WALL, RARE, replace(RARE, title="Read", after_ns=MS)),
+        *(WALL, replace(RARE, is_small=True), replace(RARE, title="Read", after_ns=MS)),
     ),
     "cold apart from warm, one cold run in one line": (ONCE, replace(ONCE, stage="gc"), *WARM),
     "a verdict for each transport": tuple(

@@ -47,12 +47,13 @@ def _embedded(trace: Trace, entry: Record) -> Finding:
     layer = _layer(entry)
     # A layer of dask.delayed(value) has the name of the class, which says nothing.
     by = f" by `{layer}`" * (layer not in ("", _kind(entry)))
+    called = f"`{word(entry, 'name')}`" if word(entry, "name") else _kind(entry)
     referred = f"{format_count(count)} tasks refer to it" if count and count > 1 else ""
     crosses = f"{format_bytes(crossing)} go to workers" if (crossing or 0) > (size or 0) else ""
     return Finding(
         "dask.large-object",
         "warn",
-        f"{_called(entry)} of {format_bytes(size)} is embedded in the graph{by}",
+        f"{called} of {format_bytes(size)} is embedded in the graph{by}",
         {
             "object": word(entry, "object"),
             "layer": layer or None,
@@ -66,11 +67,6 @@ def _embedded(trace: Trace, entry: Record) -> Finding:
         because=", ".join(filter(None, (f"it is a {word(entry, 'object')}", referred, crosses))),
         share=self_share(trace, *_SENDING, *([] if crosses else ["dask.dispatch"])),
     )
-
-
-def _called(entry: Record) -> str:
-    """Return the variable of the notebook that an object is, else its class."""
-    return f"`{word(entry, 'name')}`" if word(entry, "name") else _kind(entry)
 
 
 def _kind(entry: Record) -> str:

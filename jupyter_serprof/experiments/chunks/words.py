@@ -84,17 +84,13 @@ def _headline(found: Recommendation, parameter: str) -> str:
         return f"cannot tell which `{parameter}` is best"
     best = found.sizes[found.best]
     ends = [
-        f"{_times(found, end)} at {plain(end.parameter)}"
+        f"{format_ratio(end.wall_ns / best.wall_ns)} as long at {plain(end.parameter)}"
         for end in (found.sizes[0], found.sizes[-1])
         if end is not best
     ]
     edge = f", the {found.edge} measured" if found.edge else ""
     chosen = f"`{parameter} = {plain(best.parameter)}`"
     return ", ".join([f"{chosen} is best{edge}: {format_ns(best.wall_ns)}", *ends])
-
-
-def _times(found: Recommendation, other: ChunkFacts) -> str:
-    return f"{format_ratio(other.wall_ns / found.sizes[found.best].wall_ns)} as long"
 
 
 def _at(entry: ChunkFacts, parameter: str) -> str:

@@ -260,13 +260,9 @@ def check_kinds(before: Trace | Sweep, after: Trace | Sweep, remedy: str) -> Non
 
 def _kind(doc: Trace | Sweep) -> str:
     """Return what a document is of, with its article."""
-    if isinstance(doc, Sweep) and (doc.kind in _SWEEPS or not _is_code(doc)):
+    if isinstance(doc, Sweep) and (doc.kind in _SWEEPS or {p.variant for p in doc.points} - _CODE):
         return _SWEEPS.get(doc.kind, "a round trip")
     return "runs of code" if graph_kind(doc) is None else "a Dask computation"
-
-
-def _is_code(sweep: Sweep) -> bool:
-    return {point.variant for point in sweep.points} <= _CODE
 
 
 def _short(name: str) -> str:

@@ -177,6 +177,7 @@ def _change(line: _Times, families: tuple[int, int], machine: Machine | None) ->
         cold=sample.cold,
         before_groups=groups_text(line.before_ns),
         after_groups=groups_text(line.after_ns),
+        is_small=line.is_small,
     )
     if not line.has_both:
         return _one_sided(change)

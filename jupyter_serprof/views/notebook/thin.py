@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from jupyter_serprof.analysis.outline import outline_of
+from jupyter_serprof.analysis.outline import outlined
 from jupyter_serprof.analysis.spans import fewer_pieces, joined, longest
 from jupyter_serprof.model import Group, Trace, to_document
 from jupyter_serprof.model.units import format_count
@@ -52,8 +52,7 @@ def with_fewer_groups(trace: Trace, most_rows: int) -> Trace:
     )
     fewer = (*stay, *(replace(joined(rows), group=len(kept)) for rows in alike))
     told = replace(noted(trace, note), groups=(*(trace.groups[at] for at in sorted(kept)), rest))
-    outline = outline_of(fewer, told)
-    return replace(told, waterfall=replace(trace.waterfall, rows=fewer, outline=outline))
+    return outlined(replace(told, waterfall=replace(trace.waterfall, rows=fewer)))
 
 
 def noted(doc: Made, note: str) -> Made:

@@ -21,7 +21,7 @@ from jupyter_serprof.views.kit.sheet import (
     family_color,
 )
 from jupyter_serprof.views.sweep.runs import incomplete, state_text
-from jupyter_serprof.views.sweep.series import chunk_line, crossovers, decades, series_of
+from jupyter_serprof.views.sweep.series import chunk_line, decades, series_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -137,7 +137,8 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     for line in lines:
         _put_line(sheet, chart, line)
     key += _put_best_line(sheet, chart, sweep)
-    pairs = {frozenset((it.faster, it.slower)): it for it in crossovers(sweep, cold=not warm)}
+    turns = (each for each in sweep.crossovers if each.cold != bool(warm))
+    pairs = {frozenset((each.faster, each.slower)): each for each in turns}
     known = list(pairs.values())
     key += [_put_crossover(sheet, chart, each, at) for at, each in enumerate(known[:_BRACKETS])]
     _put_names(sheet, chart, lines)

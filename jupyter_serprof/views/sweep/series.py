@@ -16,7 +16,7 @@ from jupyter_serprof.views.sweep.runs import runs_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_serprof.model import Crossover, Fit, Sweep, Variant
+    from jupyter_serprof.model import Fit, Sweep, Variant
     from jupyter_serprof.views.sweep.runs import Bar
 
 _KINDS = ("sweep", "chunks")
@@ -75,11 +75,6 @@ def decades(values: Iterable[float]) -> tuple[int, int]:
     return low, max(low + 1, math.ceil(max(logs) - 1e-9))
 
 
-def crossovers(sweep: Sweep, *, cold: bool) -> list[Crossover]:
-    """Return the crossovers of cold or of warm runs."""
-    return [each for each in sweep.crossovers if each.cold == cold]
-
-
 _WHOLE = 1e-9
 
 
@@ -120,7 +115,7 @@ def _interval(piece: Fit) -> str:
 def crossover_lines(sweep: Sweep, *, cold: bool) -> Iterator[str]:
     """Yield where one way overtakes another, cold or warm."""
     mark = "cold: " if cold else ""
-    for each in crossovers(sweep, cold=cold):
+    for each in (turn for turn in sweep.crossovers if turn.cold == cold):
         sizes = f"{format_bytes(each.from_bytes)} and {format_bytes(each.to_bytes)}"
         yield f"{mark}{clean(each.title)} between {sizes}"
 

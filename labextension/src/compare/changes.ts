@@ -61,24 +61,17 @@ export function groupsOf(comparison: Comparison): (readonly Change[])[] {
   return [...grouped(comparison.changes ?? [], keyOf).values()];
 }
 
-/** Below this part of the wall time, before and after, stages are one line. */
-const LITTLE_SHARE = 0.01;
-
-/** The changes of a group; stages that took little are told together, without a verdict. */
+/** The changes of a group; the small ones are told together, without a verdict. */
 export function gathered(changes: readonly Change[]): readonly Change[] {
-  const wall = changes.find(({ stage }) => stage === "");
   const sides = ["before_ns", "after_ns"] as const;
-  const little = changes.filter((change) =>
-    sides.every((side) => (known(change[side]) ?? 0) < LITTLE_SHARE * (known(wall?.[side]) ?? 0)),
-  );
+  const isTimed = (change: Change): boolean => sides.some((side) => (known(change[side]) ?? 0) > 0);
+  const small = changes.filter((change) => change.is_small === true && isTimed(change));
   const sum = (side: (typeof sides)[number]): number =>
-    little.reduce((total, change) => total + (known(change[side]) ?? 0), 0);
-  const title = `${count(little.length)} more stages`;
+    small.reduce((total, change) => total + (known(change[side]) ?? 0), 0);
+  const title = `${count(small.length)} more stage${small.length === 1 ? "" : "s"}`;
   const more = { before_ns: sum("before_ns"), after_ns: sum("after_ns"), verdict: "" };
-  return little.length < 2
-    ? changes
-    : [
-        ...changes.filter((change) => !little.includes(change)),
-        { ...more, stage: "more", title } as unknown as Change,
-      ];
+  return [
+    ...changes.filter((change) => change.is_small !== true),
+    ...(small.length > 0 ? [{ ...more, stage: "more", title } as unknown as Change] : []),
+  ];
 }

@@ -176,8 +176,8 @@ function isWaterfall(value: unknown, stageCount: number): boolean {
   );
 }
 
-/** A computation, its stages, their parts. */
-const DEEPEST = 3;
+/** A computation, its small stages, a stage, its small parts. */
+const DEEPEST = 4;
 
 /** Rows whose outline makes no sense stand one after the other. */
 function withOutline(waterfall: Waterfall, tidied: Record<string, unknown>): Waterfall {
@@ -185,17 +185,18 @@ function withOutline(waterfall: Waterfall, tidied: Record<string, unknown>): Wat
   return isOutline(outline, waterfall, tidied) ? waterfall : rows;
 }
 
-/** Each row once, and headings that stand for a stage or a computation. */
+/** Each row once, and headings that stand for a stage, a computation or, with neither, small lines. */
 function isOutline(value: unknown, { rows }: Waterfall, tidied: Record<string, unknown>): boolean {
   const told = new Set<unknown>();
   const isIn = (list: unknown, index: unknown): boolean =>
-    Array.isArray(list) && typeof index === "number" && list[index] !== undefined;
+    index === undefined || (Array.isArray(list) && list[index as number] !== undefined);
   const isLine = (line: unknown, depth: number): boolean =>
     typeof line === "number"
       ? rows[line] !== undefined && told.size !== told.add(line).size
       : isObject(line) &&
         isAmount(line.self_ns) &&
-        (isIn(tidied.stages, line.stage) || isIn(tidied.groups, line.group)) &&
+        isIn(tidied.stages, line.stage) &&
+        isIn(tidied.groups, line.group) &&
         Array.isArray(line.inside) &&
         depth < DEEPEST &&
         line.inside.every((inner) => isLine(inner, depth + 1));

@@ -231,7 +231,7 @@ export interface Row {
   pieces?: [number, number][];
 }
 /**
- * A stage with parts (its own row among them), or one of several computations; self_ns is their sum.
+ * A stage with parts (its own row among them), one of several computations, or without either small lines that are told together; self_ns is their sum.
  */
 export interface Heading {
   self_ns: number;
@@ -368,6 +368,10 @@ export interface Change {
   reason?: string;
   before_groups?: string;
   after_groups?: string;
+  /**
+   * Told in one line with other small stages.
+   */
+  is_small?: boolean;
 }
 export interface Limits {
   memcpy_bytes_per_s?: number | null;

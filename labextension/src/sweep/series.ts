@@ -133,25 +133,11 @@ function pairOf({ faster, slower }: StoredCrossover): Pick<Crossover, "faster" |
   return { faster: textOf(faster), slower: textOf(slower) };
 }
 
-/** Crossovers of the fastest before and the fastest behind, one for each pair: to choose by. */
+/** The last crossover of each pair, of cold or of warm runs: a label each. */
 export function choicesOf(sweep: SweepDocument, isCold: boolean): Crossover[] {
-  const rivals = sweep.variants.filter((variant) => !isAlias(variant));
-  const series = rivals.map(({ key }) => ({ key, points: seriesOf(sweep, key, isCold) }));
-  const fastestAt = (size: number): string | undefined =>
-    series
-      .flatMap(({ key, points }) =>
-        points.flatMap(({ median_ns, size_bytes }) =>
-          size_bytes === size ? [{ key, median_ns }] : [],
-        ),
-      )
-      .toSorted((a, b) => a.median_ns - b.median_ns)[0]?.key;
-  const chosen = crossoversOf(sweep).filter(
-    ({ cold, faster, from_bytes, slower, to_bytes }) =>
-      cold === isCold &&
-      (faster === "" || (fastestAt(from_bytes) === slower && fastestAt(to_bytes) === faster)),
-  );
+  const chosen = crossoversOf(sweep).filter(({ cold }) => cold === isCold);
   const pairs = grouped(chosen, ({ faster, slower }) => [faster, slower].toSorted().join("\n"));
-  return [...pairs.values()].flatMap(([first]) => first ?? []);
+  return [...pairs.values()].flatMap((each) => each.at(-1) ?? []);
 }
 
 /** Bytes that were written at a size; null where nobody counted, or nothing had to be written. */

@@ -39,33 +39,7 @@ const SMALL_SHARE = 0.05;
 /** What stands below what, as the document says; without that the rows one after the other. */
 export function outlineOf(trace: DrawnTrace): Node[] {
   const { rows, outline } = trace.waterfall;
-  const nodes = (outline ?? [...rows.keys()]).map((line) => nodeOf(trace, line, null));
-  return together(trace, nodes, "stages");
-}
-
-/** Below this part of the wall time, owned and at work, stages are one line together. */
-const LITTLE_SHARE = 0.01;
-
-/** The nodes, and those that took little in one line: none or several of them, never all. */
-function together(trace: DrawnTrace, nodes: Node[], what: "stages" | "parts"): Node[] {
-  const { stage } = trace.spans;
-  const pointed = (trace.findings ?? []).flatMap(({ spans }) => spans ?? []);
-  const told = Array.isArray(stage) ? new Set(pointed.map((span) => stage[span])) : null;
-  const isLittle = (node: Node): boolean => {
-    const rows = rowsIn(node).map(({ row }) => row);
-    const busy = rows.reduce((sum, { busy_ns }) => sum + busy_ns, 0);
-    const most = Math.max(ownOf(node), busy);
-    const isTold = rows.some((row) => told?.has(row.stage));
-    return node.kind !== "group" && !isTold && most < LITTLE_SHARE * trace.wall_ns;
-  };
-  const little = nodes.filter(isLittle);
-  if (little.length < 2 || little.length === nodes.length) {
-    return nodes;
-  }
-  const self_ns = little.reduce((sum, node) => sum + ownOf(node), 0);
-  const title = `${count(little.length)} more ${what}, ${percent(self_ns / trace.wall_ns)}`;
-  const more = { title, stage: null, extent: null, self_ns, nodes: little, isOpen: false };
-  return [...nodes.filter((node) => !little.includes(node)), { ...more, kind: "more" }];
+  return (outline ?? [...rows.keys()]).map((line) => nodeOf(trace, line, null));
 }
 
 /** The stage that this one is a part of, when it is told; null where it is none. */
@@ -79,11 +53,19 @@ function nodeOf(trace: DrawnTrace, line: number | Heading, above: number | null)
     const row = trace.waterfall.rows[line] as Row;
     return { kind: "row", row, position: line, isRest: row.stage === above };
   }
-  const inside = line.inside.map((each) => nodeOf(trace, each, line.stage ?? null));
-  const nodes = together(trace, inside, line.group === undefined ? "parts" : "stages");
+  const { self_ns } = line;
+  const isMore = line.stage === undefined && line.group === undefined;
+  const nodes = line.inside.map((each) =>
+    nodeOf(trace, each, isMore ? above : (line.stage ?? null)),
+  );
+  if (isMore) {
+    const what = `more ${above === null ? "stages" : "parts"}`;
+    const title = `${count(nodes.length)} ${what}, ${percent(self_ns / trace.wall_ns)}`;
+    return { kind: "more", title, stage: null, extent: null, self_ns, nodes, isOpen: false };
+  }
   const isFew = trace.waterfall.rows.length <= MOST_OPEN_ROWS;
-  const isOpen = isFew && line.self_ns >= trace.wall_ns * SMALL_SHARE;
-  const own = { self_ns: line.self_ns, nodes, isOpen };
+  const isOpen = isFew && self_ns >= trace.wall_ns * SMALL_SHARE;
+  const own = { self_ns, nodes, isOpen };
   const group = trace.groups?.[line.group ?? -1];
   if (group !== undefined) {
     return { ...own, kind: "group", title: group.title, stage: null, extent: extentOf(group) };

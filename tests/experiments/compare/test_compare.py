@@ -319,7 +319,7 @@ def test_a_tiny_stage_gets_no_verdict() -> None:
     found = line(compare(*tiny).changes, "gc")
 
     assert found.ratio == pytest.approx(2)
-    assert (found.verdict, found.reason) == ("cannot tell", "below 1 % of the wall time")
+    assert (found.is_small, found.reason) == (True, "below 1 % of the wall time")
 
 
 def test_a_run_that_did_not_end_is_not_judged() -> None:
