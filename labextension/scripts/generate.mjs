@@ -38,7 +38,10 @@ async function style() {
       [`on-${name}`, own.label],
     ]),
     ...["light", "dark"].flatMap((mode) =>
-      Object.entries(ROLES).map(([role, name]) => [`${name}-${mode}`, theme[mode][role]]),
+      [
+        ...Object.entries(ROLES).map(([role, name]) => [name, theme[mode][role]]),
+        ...Object.entries(theme.screen[mode]),
+      ].map(([name, color]) => [`${name}-${mode}`, color]),
     ),
   ];
   const root = variables.map(([name, color]) => `  --jsp-${name}: ${color};`);
