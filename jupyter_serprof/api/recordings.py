@@ -145,9 +145,9 @@ def graphstages(  # noqa: PLR0913  (the options of the magic)
 
     Notes
     -----
-    What a task raises passes through. Use `record` to keep the trace then.
+    What a task raises passes through. Use `record` to keep the trace then; after Ctrl-C, `resume`.
     """
-    from jupyter_serprof.experiments.engine.experiment import run
+    from jupyter_serprof.experiments.engine.experiment import kept, run
     from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
     from jupyter_serprof.experiments.graphs.stages import GraphStages
     from jupyter_serprof.experiments.graphs.values import is_collection, require_dask
@@ -155,10 +155,11 @@ def graphstages(  # noqa: PLR0913  (the options of the magic)
     require_dask()
     is_maker = callable(collection) and not is_collection(collection)
     build: Callable[[], object] = collection if is_maker else lambda: collection  # type: ignore[assignment]  # checked
-    known = (
-        getattr(collection, "__name__", "computation") if is_maker else type(collection).__name__
-    )
+    own = collection if is_maker else type(collection)
+    known: str = getattr(own, "__name__", "computation")
     title = known.replace("<lambda>", "computation") if name is None else name
     if repeat is not None:
         return run(GraphRepeats(build, title, compute, timeout, detail, repeat=repeat))
-    return run(GraphStages(build, title, compute, timeout, detail))
+    stages = GraphStages(build, title, compute, timeout, detail)
+    with kept(lambda: stages.document):
+        return run(stages)

@@ -343,10 +343,12 @@ def test_an_interrupt_while_submitting_releases_the_futures(
     monkeypatch.setattr(distributed.Client, "_send_to_scheduler", interrupted)
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        run(stages(mapped(gated), compute=compute))
+        sp.graphstages(mapped(gated), compute=compute)
 
     monkeypatch.undo()
     GATE.set()
+    kept: Any = sp.resume()
+    assert kept.outcome == "interrupted"
     assert forgotten(client)
     assert caught.value.__traceback__ is not None
 
