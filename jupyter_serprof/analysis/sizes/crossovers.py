@@ -158,11 +158,11 @@ def stretches_of(
     for at, (size, medians) in enumerate(ranked):
         # One size alone is no stretch: it takes two in a row, or the end, to change sides.
         now = found[-1][0] if found else ""
-        if not all(_is_beaten(now, *each, sure) for each in ranked[at : at + 2]):
+        if found and not all(_is_beaten(now, *each, sure) for each in ranked[at : at + 2]):
             found[-1][1].append(size)
             continue
         best = min(medians, key=lambda key: medians[key])
-        if now == best:
+        if found and now == best:
             found[-1][1].append(size)
         else:
             found.append((best, [size]))
