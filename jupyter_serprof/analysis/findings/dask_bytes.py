@@ -104,7 +104,7 @@ def _instead_of_embedding(trace: Trace, entry: Record, layer: str) -> str:
     if not any(lane.key == "scheduler" for lane in trace.lanes):
         return f"{name} = dask.delayed({name})   # one key of the graph, to which all tasks refer"
     return (
-        f"{name} = client.scatter({name}, broadcast=True)   # once, to the workers; tasks that "
+        f"[{name}] = client.scatter([{name}], broadcast=True)   # once, to the workers; tasks that "
         f"are given {name} then carry its key only"
     )
 
@@ -125,8 +125,8 @@ def _large_graphs(trace: Trace) -> Iterable[Finding]:
                     "out_of_band_bytes": parts[1],
                     "buffers": number(span, "buffers"),
                 },
-                "value = client.scatter(value, broadcast=True)   # what is large: once, before it "
-                "goes into the graph; or dask.delayed(value), or read it inside a task",
+                "[value] = client.scatter([value], broadcast=True)   # what is large: once, before "
+                "it goes into the graph; or dask.delayed(value), or read it inside a task",
                 spans=(index,),
                 because="it embeds many small objects, or one that only `--blame` opens",
                 share=self_share(trace, *_SENDING),
@@ -150,7 +150,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
         f"{called} was sent {often}, {format_bytes(left)} in all",
         {"graph_bytes": sent, "dispatched_bytes": left, "tasks": tasks, "object": what or None},
         f"{name or 'value'} = dask.delayed({name or 'value'})   # one key of the graph that tasks "
-        f"refer to; or client.scatter({name or 'value'}, broadcast=True): once to each worker",
+        f"refer to; or client.scatter([{name or 'value'}], broadcast=True)[0]: once to each worker",
         spans=spans_of(trace, "dask.dispatch.encode") or _sent(trace),
         because=f"the graph had {format_bytes(sent)}, {format_ratio(left / sent)} as much left the "
         f"scheduler{f', most of it {what}' if what else ''}",
