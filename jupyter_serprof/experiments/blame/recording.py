@@ -16,7 +16,7 @@ from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.experiments.blame.descent import Descent
 from jupyter_serprof.experiments.blame.keeper import Crossed, KeepingRecording
 from jupyter_serprof.experiments.blame.tree import INTERRUPTED, anatomy_of
-from jupyter_serprof.experiments.engine.experiment import Progress, Steps
+from jupyter_serprof.experiments.engine.experiment import Once, Steps
 from jupyter_serprof.experiments.engine.order import BLAME_S, check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
@@ -101,7 +101,7 @@ _PICKLED = " was pickled "
 _SEPARATE = "the anatomy is a separate pass after the timed run"
 
 
-class BlameRun:
+class BlameRun(Once):
     """One value: its plain pickle and back, recorded, then its anatomy.
 
     An `Experiment` of one run: an interrupt leaves what is known in `document`.
@@ -114,7 +114,6 @@ class BlameRun:
         self._blame, self._recording = self._make(), Recording(name, detail=detail)
         self._name, self._detail = name, detail
         self._error = ""
-        self.is_done = False
 
     def steps(self) -> Steps:
         """Pickle it, open it; begun anew after an interrupt."""
@@ -128,11 +127,6 @@ class BlameRun:
             self._blame.time_in_band(known[-1][0])
         self.is_done = True
         yield from ()
-
-    @property
-    def progress(self) -> Progress:
-        """How far it is."""
-        return Progress(int(self.is_done), int(not self.is_done))
 
     @property
     def document(self) -> Trace:

@@ -70,6 +70,17 @@ class Experiment(Protocol[Made_co]):
         """Whether there is nothing left to measure."""
 
 
+class Once:
+    """What is measured in one run; begun anew after an interrupt."""
+
+    is_done = False
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        return Progress(int(self.is_done), int(not self.is_done))
+
+
 class Stopper:
     """A button: ends an experiment after the run that is being measured, from any thread."""
 
@@ -219,12 +230,11 @@ def run(
 
 
 @dataclass(frozen=True)
-class Unread(Generic[Made]):
+class Unread(Once, Generic[Made]):
     """A document that was measured and not read yet: an experiment with nothing left to do."""
 
     make: Callable[[], Made]
     is_done = True
-    progress = Progress(1)
 
     def steps(self) -> Steps:
         """Measure nothing."""

@@ -9,7 +9,7 @@ from itertools import islice
 from traceback import walk_tb
 from typing import Any
 
-from jupyter_serprof.experiments.engine.experiment import Progress, Steps
+from jupyter_serprof.experiments.engine.experiment import Once, Steps
 from jupyter_serprof.experiments.engine.order import check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import (
@@ -86,7 +86,7 @@ def stage_recording(
 
 
 @dataclass(eq=False, slots=True)
-class GraphStages:
+class GraphStages(Once):
     """A computation from its graph to its end: an `Experiment` of one run.
 
     Parameters
@@ -153,11 +153,6 @@ class GraphStages:
             raise UsageError(_not_dask(self.name, described))
         self.is_done = True
         yield from ()
-
-    @property
-    def progress(self) -> Progress:
-        """How far it is."""
-        return Progress(int(self.is_done), int(not self.is_done))
 
     @property
     def document(self) -> Trace:
