@@ -167,8 +167,7 @@ def _lines_of(trace: Trace) -> list[Entry]:
     def entry(line: int | Heading, above: str = "") -> Entry:
         if isinstance(line, int):
             row = waterfall.rows[line]
-            kind: Literal["part", "stage"] = "part" if above else "stage"
-            made = _line(kind, known[row.stage], (line,), row.self_ns)
+            made = _line("part" if above else "stage", known[row.stage], (line,), row.self_ns)
             return replace(made, title=OWN_PART) if row.stage == above else made
         inside = tuple(entry(inner, line.stage or above) for inner in line.inside)
         at = tuple(index for inner in inside for index in inner.at)

@@ -65,7 +65,7 @@ def cluster_of(workers_count=2):
             yield cluster, client, {{pid: at for at, pid in client.run(os.getpid).items()}}
 """
 _WITH = "with cluster_of() as (cluster, client, at):\n"
-_DEAD = "did not answer"
+_DEAD, _GONE = "did not answer", "left the cluster meanwhile"
 
 
 def _fault(name: str, program: str, says: str = "", *, head: str = _WITH, **more: bool) -> Fault:
@@ -277,6 +277,7 @@ FAULTS = (
     _fault(
         "a worker of Dask that is killed in a task",
         _WORKER_KILLED.format(end="kill()"),
+        _GONE,
         is_slow=True,
     ),
     _fault(
@@ -289,6 +290,7 @@ FAULTS = (
         _NO_MERCY + "with recorded():\n"
         "    told(lambda: client.submit(lambda: os.kill(os.getpid(), 9), key='kills').result())\n"
         "    print(len(client.scheduler_info()['workers']))",
+        _GONE,
         is_slow=True,
     ),
     _fault(

@@ -311,12 +311,15 @@ class Cluster:
             self.trouble = ["the client was closed, and the notes of the agents with it"]
         elif self.scheduler is not None and answer is not None:
             self.scheduler.report = answer["report"]
-            silent = [at for at, each in answer["stations"].items() if not self._add(at, each)]
+            stations = answer["stations"].items()
+            silent = {at: known for at, known in stations if not self._add(at, known)}
             if silent:
-                names = ", ".join(silent[:_MOST_NAMED])
-                more = f" and {len(silent) - _MOST_NAMED} more" if silent[_MOST_NAMED:] else ""
-                what = counted(len(silent), "worker")
-                self.trouble.append(f"{what} did not answer, their notes are lost: {names}{more}")
+                names = ", ".join([*silent][:_MOST_NAMED])
+                more = f" and {left} more" if (left := len(silent) - _MOST_NAMED) > 0 else ""
+                is_gone = all(known.get("error") == "gone" for known in silent.values())
+                did = "left the cluster meanwhile" if is_gone else "did not answer"
+                what = f"{counted(len(silent), 'worker')} {did}"
+                self.trouble.append(f"{what}, their notes are lost: {names}{more}")
         elif not self.trouble:
             self.trouble.append(
                 f"the scheduler did not answer within {patience_s():g} s, the notes of the agents "

@@ -188,16 +188,13 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
 
 def _note_graph(agent: Agent, scheduler: Any, client: str, keys: Any, tasks: Any) -> None:
     if client in agent.clients and agent.is_taking():
-        agent.sent(scheduler, _sign(keys), tasks)
+        sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
+        agent.sent(scheduler, sign, tasks)
 
 
 def _go_with_the_last(agent: Agent, token: str, scheduler: Any) -> None:
     if not agent.clients:
         stop(token, scheduler)
-
-
-def _sign(keys: Any) -> str:
-    return min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
 
 
 def start(
