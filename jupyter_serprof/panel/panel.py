@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_serprof.experiments.engine.experiment import Document
-    from jupyter_serprof.panel.runner import Job, Offer, Turns, Words
+    from jupyter_serprof.panel.runner import Job, KernelLoop, Offer, Words
 
 
 #: JupyterLab shows the text of such an output as soon as its widgets have no kernel.
@@ -111,7 +111,7 @@ class Panel:
         *,
         keep: Callable[[Document, Callable[[Document], None]], None] | None = None,
         stages: Callable[[str], Job] | None = None,
-        turns: Turns | None = None,
+        turns: KernelLoop | None = None,
         place: ReservedOutput | None = None,
     ) -> None:
         self.choice = Choice(offer, words)

@@ -37,7 +37,7 @@ STOPPED, FAILED, DONE = "stopped", "failed", "done"
 ACTIVE = (RUNNING, STOPPING)
 
 
-class Turns(Protocol):
+class KernelLoop(Protocol):
     """Who calls back on the thread of the kernel."""
 
     def soon(self, call: Callable[[], None]) -> None:
@@ -93,7 +93,7 @@ class Runner:
 
     def __init__(
         self,
-        turns: Turns,
+        turns: KernelLoop,
         *,
         grew: Callable[[Document], None],
         ended: Callable[[Document], None],

@@ -15,13 +15,13 @@ from unittest.mock import patch
 from bench import heading, quartiles, table
 from compare_calibration import document
 
-from jupyter_serprof.experiments.engine.machine import FEWEST, Control
+from jupyter_serprof.experiments.engine.machine import FEWEST, MachineCheck
 
 DOCUMENTS = 20
 RUNS = 15
 
 
-class NoControl(Control):
+class NoControl(MachineCheck):
     """A control that does nothing."""
 
     def measure(self, number: int, ran_ns: int = 0) -> None:
@@ -30,8 +30,8 @@ class NoControl(Control):
 
 def walls(call: Callable[[], object], *, has_control: bool) -> list[int]:
     """Return the wall times of the warm runs of a document."""
-    chosen = Control if has_control else NoControl
-    with patch("jupyter_serprof.experiments.compare.repeats.Control", chosen):
+    chosen = MachineCheck if has_control else NoControl
+    with patch("jupyter_serprof.experiments.compare.repeats.MachineCheck", chosen):
         made = document(call, RUNS)
     return [point.wall_ns for point in made.points if not point.cold]
 
@@ -53,7 +53,7 @@ def workloads() -> dict[str, Callable[[], object]]:
 
 def main(documents: int) -> None:
     """Print both."""
-    control = Control(FEWEST)
+    control = MachineCheck(FEWEST)
     for number in (0, FEWEST):
         control.measure(number)
     heading("one time of the control, five of which stand beside the runs; quartiles in ms")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from jupyter_serprof.experiments.engine.document import made_here, summarize_repeats, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
-from jupyter_serprof.experiments.engine.machine import Control
+from jupyter_serprof.experiments.engine.machine import MachineCheck
 from jupyter_serprof.experiments.engine.order import REPEATS, checked_repeat
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.engine.runs import (
@@ -61,14 +61,14 @@ class Repeats:
     traces: list[Trace] = field(default_factory=list)
     repeat: int | None = None
     stopped: str = field(default="", init=False)
-    control: Control | None = field(default=None, init=False)
+    control: MachineCheck | None = field(default=None, init=False)
 
     def steps(self) -> Steps:
         """Make the runs that are left; an exception of the code passes through."""
         __tracebackhide__ = True
         if not self.traces:
             self.run_once()
-        self.control = self.control or Control(self.count)
+        self.control = self.control or MachineCheck(self.count)
         yield from self.warm_steps(self.run_once)
 
     def warm_steps(self, once: Callable[[], None]) -> Steps:

@@ -140,7 +140,7 @@ def _mann_whitney(before: int, after: int) -> tuple[int, ...]:
     return tuple(ways)
 
 
-#: Kinds of work, as `Control` has them, and how many new pages the last one fills.
+#: Kinds of work, as `MachineCheck` has them, and how many new pages the last one fills.
 _TITLES = {"pickle": "pickling", "copy": "copying memory", "pages": "filling new pages"}
 _PAGES = 256
 #: Between documents on a machine that stayed as it was.

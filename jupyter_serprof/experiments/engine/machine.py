@@ -39,7 +39,7 @@ _LOOPS = 8
 _DICTS, _KEYS = 4, 500
 
 
-class Control:
+class MachineCheck:
     """Fixed work that is timed before the warm runs of a document, after them, and in between.
 
     Parameters

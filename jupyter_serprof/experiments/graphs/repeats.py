@@ -12,7 +12,7 @@ from typing import Any
 from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count
 from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
-from jupyter_serprof.experiments.engine.machine import Control
+from jupyter_serprof.experiments.engine.machine import MachineCheck
 from jupyter_serprof.experiments.engine.runs import thin_trace
 from jupyter_serprof.experiments.graphs.stages import (
     GraphStages,
@@ -102,7 +102,7 @@ class GraphRepeats:
             self.begin()
         # Where workers may be on other machines it would say nothing of them.
         if self._is_here and self._runs.control is None:
-            self._runs.control = Control(self._runs.count)
+            self._runs.control = MachineCheck(self._runs.count)
         yield from self._runs.warm_steps(self._run_once)
 
     @property

@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FunctionType
 from jupyter_serprof.capture.machine import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.engine.document import made_here, summarize_sweep, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
-from jupyter_serprof.experiments.engine.machine import Control
+from jupyter_serprof.experiments.engine.machine import MachineCheck
 from jupyter_serprof.experiments.engine.order import ROUND_TRIP, Budget, checked_repeat
 from jupyter_serprof.experiments.engine.runs import bytes_written
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
@@ -162,7 +162,7 @@ class RoundTrip:
         self._running = ""
         self._is_stopped = False
         self._latest: Trace | None = None
-        self._control = Control(self._repeat or 0)
+        self._control = MachineCheck(self._repeat or 0)
 
     def steps(self) -> Steps:
         """Run within the budget, and yield between two runs."""

@@ -15,7 +15,7 @@ import jupyter_serprof as sp
 from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.engine import machine as control_of
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.experiments.engine.machine import EACH, FEWEST, MOST, REST, Control
+from jupyter_serprof.experiments.engine.machine import EACH, FEWEST, MOST, REST, MachineCheck
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.repeats import is_here
 from jupyter_serprof.model import Sweep, from_document, to_document
@@ -54,7 +54,7 @@ def bursts(monkeypatch: pytest.MonkeyPatch) -> TickClock:
 
 def due(runs: int, each_ns: int) -> list[int]:
     """Return before which of so many equal runs the control was timed; the last is after them."""
-    control, found, known = Control(runs), [], 0
+    control, found, known = MachineCheck(runs), [], 0
     for number in range(runs + 1):
         control.measure(number, each_ns if number else 0)
         times = len(control.times_ns.get("pickle", ()))
@@ -120,7 +120,7 @@ def test_where_no_verdict_is_possible_there_is_none(repeat: int) -> None:
 
 def test_a_single_run_makes_no_control(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does a function that runs once."""
-    monkeypatch.setattr(Control, "measure", lambda *_: pytest.fail("a single run has no control"))
+    monkeypatch.setattr(MachineCheck, "measure", lambda *_: pytest.fail("one run has none"))
 
     _, trace = sp.profile(pickled)
 
@@ -186,8 +186,8 @@ def test_the_garbage_collector_is_left_alone() -> None:
     # A process of its own, where nobody else makes objects meanwhile.
     script = """
 import gc
-from jupyter_serprof.experiments.engine.machine import Control
-control = Control(9)
+from jupyter_serprof.experiments.engine.machine import MachineCheck
+control = MachineCheck(9)
 state = lambda: (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count())
 collections = lambda: [entry["collections"] for entry in gc.get_stats()]
 before = state()
