@@ -107,7 +107,7 @@ child.wait()
 child.stdout.close()
 """
 _NO_AGENT = """
-import dask
+import dask, logging; logging.getLogger("distributed.batched").setLevel(30)  # closing is a race
 refused = {{"distributed.{who}.blocked-handlers": {handlers}}}
 options = dict(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0")
 options["silence_logs"] = 50
