@@ -110,7 +110,7 @@ def test_a_wait_inside_a_watched_call_is_left_to_that_call() -> None:
 
 def test_the_document_says_how_fine_it_looked_and_holds_no_source() -> None:
     """Looks, the longest pause between two; names of functions, nothing of what they do."""
-    trace, _ = sampled(lambda: busy(60))
+    trace, _ = sampled(lambda: busy(600))
 
     report = probe(trace, "construction")
     assert report.state == "armed"
