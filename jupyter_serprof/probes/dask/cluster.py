@@ -311,12 +311,11 @@ class Cluster:
             self.trouble = ["the client was closed, and the notes of the agents with it"]
         elif self.scheduler is not None and answer is not None:
             self.scheduler.report = answer["report"]
-            stations = answer["stations"].items()
-            silent = {at: known for at, known in stations if not self._add(at, known)}
+            silent = {a: each for a, each in answer["stations"].items() if not self._add(a, each)}
             if silent:
                 names = ", ".join([*silent][:_MOST_NAMED])
                 more = f" and {left} more" if (left := len(silent) - _MOST_NAMED) > 0 else ""
-                is_gone = all(known.get("error") == "gone" for known in silent.values())
+                is_gone = all(each.get("error") == "gone" for each in silent.values())
                 did = "left the cluster meanwhile" if is_gone else "did not answer"
                 what = f"{counted(len(silent), 'worker')} {did}"
                 self.trouble.append(f"{what}, their notes are lost: {names}{more}")
@@ -397,6 +396,5 @@ def load_agent() -> ModuleType:
 def _is_in_this_thread(address: str) -> bool:
     from distributed.scheduler import Scheduler
 
-    here = asyncio.get_running_loop()
-    known = list(getattr(Scheduler, "_instances", ()))
+    here, known = asyncio.get_running_loop(), list(getattr(Scheduler, "_instances", ()))
     return any(each.address == address and each.loop.asyncio_loop is here for each in known)
