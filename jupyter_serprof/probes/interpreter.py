@@ -30,7 +30,8 @@ _WAITS = (("threading:Thread.join", 0), ("concurrent.futures._base:Future.result
 _PAUSE = "python.pause"
 #: Where the thread of the caller idles itself. Libraries do so inside of what is watched already:
 #: there it is theirs. A condition is what Event.wait, Queue.get and futures.wait wait for; an event
-#: loop with nothing to do is in its selector: so is who awaits..
+#: loop with nothing to do is in its selector: so is who awaits. Not `time.sleep`: a builtin that
+#: stands replaced cannot be pickled by who holds the original, such as Dask's scheduler in here.
 PAUSES = tuple(
     Place(path, "python.wait", _PAUSE, least_ns=_LEAST_WAIT_NS, joins=True)
     for path in (
