@@ -116,6 +116,7 @@ describe("the rows of a waterfall", () => {
     ["a row less", [0, 1, 2, 3]],
     ["no list", { 0: 1 }],
     ["a stage that is not there", [0, { ...SCHEDULING, stage: 9 }, 4]],
+    ["a stage that is no number", [0, { ...SCHEDULING, stage: "length" }, 4]],
     ["a computation that is not there", [0, { self_ns: 400, group: 0, inside: [1, 2, 3] }, 4]],
     ["a heading without a sum", [0, { ...SCHEDULING, self_ns: null }, 4]],
     ["a heading with nothing inside", [0, 1, 2, 3, 4, null]],

@@ -189,7 +189,8 @@ function withOutline(waterfall: Waterfall, tidied: Record<string, unknown>): Wat
 function isOutline(value: unknown, { rows }: Waterfall, tidied: Record<string, unknown>): boolean {
   const told = new Set<unknown>();
   const isIn = (list: unknown, index: unknown): boolean =>
-    index === undefined || (Array.isArray(list) && list[index as number] !== undefined);
+    index === undefined ||
+    (Array.isArray(list) && typeof index === "number" && list[index] !== undefined);
   const isLine = (line: unknown, depth: number): boolean =>
     typeof line === "number"
       ? rows[line] !== undefined && told.size !== told.add(line).size
