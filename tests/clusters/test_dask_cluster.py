@@ -150,6 +150,7 @@ def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
     trace = trace_of(recording)
     assert total == 20
     assert row(trace, "dask.execute").busy_ns >= 20 * 50 * MS
+    assert any("1 worker left the cluster meanwhile" in note for note in trace.quality.notes)
     assert probe(trace, "dask").level == "scheduler and workers"
 
 

@@ -347,8 +347,7 @@ def test_an_interrupt_while_submitting_releases_the_futures(
 
     monkeypatch.undo()
     GATE.set()
-    kept: Any = sp.resume()
-    assert kept.outcome == "interrupted"
+    assert getattr(sp.resume(), "outcome", "") == "interrupted"
     assert forgotten(client)
     assert caught.value.__traceback__ is not None
 
