@@ -106,7 +106,7 @@ def _claim(stretch: Stretch, titles: Mapping[str, str]) -> str:
     if not stretch.peers:
         return f"{titles[stretch.key]} is the fastest"
     together = listed([titles[key] for key in (stretch.key, *stretch.peers)])
-    return f"{together} alike{'' if stretch.is_unsure else ' at most sizes'}"
+    return f"{together} cannot be told apart{'' if stretch.is_unsure else ' at most sizes'}"
 
 
 def _runs(sweep: Sweep) -> list[str]:
