@@ -132,8 +132,6 @@ class Stretch:
         Those that it is not surely faster than at more than half of the sizes.
     is_clear
         Whether it is surely faster than everybody at every size.
-    is_unsure
-        Whether it and its peers are told apart at no size.
     is_noise_known
         Whether some size was run more than once.
     """
@@ -143,7 +141,6 @@ class Stretch:
     to_bytes: int
     peers: tuple[str, ...] = ()
     is_clear: bool = True
-    is_unsure: bool = False
     is_noise_known: bool = True
 
 
@@ -207,7 +204,6 @@ def _stretch(
         sizes[-1],
         peers,
         is_clear=all(told[other] == own for other, own in rivals.items()),
-        is_unsure=not any(told[other] | (sure[other, key] & rivals[other]) for other in peers),
         is_noise_known=is_known,
     )
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
-from jupyter_serprof.analysis.ranking import listed, outside_texts, ranked_of
+from jupyter_serprof.analysis.ranking import outside_texts, ranked_of
 from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
 from jupyter_serprof.model import Summary, Sweep
 from jupyter_serprof.model.sweep import middle_ns
@@ -87,26 +86,20 @@ def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
     titles = {variant.key: variant.title for variant in sweep.variants}
     first, last = stretches[0], stretches[-1]
     once = ", by one run each" if any(not each.is_noise_known for each in stretches) else ""
+    said = f"{_names(first, titles)} is the fastest"
     if first is last:
-        if first.peers:
-            return _claim(first, titles)
         share = "at every size" if first.is_clear else "at most sizes"
-        return f"{_claim(first, titles)} {share}{once}"
-    parts = [f"{_claim(first, titles)} up to {format_bytes(first.to_bytes)}"]
+        return said if first.peers else f"{said} {share}{once}"
     shown = stretches[1:] if len(stretches) <= _MOST_STRETCHES else [last]
-    for before, each in pairwise([first, *shown]):
-        is_same_claim = not before.peers and not each.peers
-        claim = titles[each.key] if is_same_claim else _claim(each, titles)
-        parts.append(f"{claim} from {format_bytes(each.from_bytes)} on")
+    later = (f"{_names(each, titles)} from {format_bytes(each.from_bytes)} on" for each in shown)
     between = "" if len(stretches) <= _MOST_STRETCHES else "; in between it changes"
-    return ", ".join(parts) + between + once
+    return ", ".join([f"{said} up to {format_bytes(first.to_bytes)}", *later]) + between + once
 
 
-def _claim(stretch: Stretch, titles: Mapping[str, str]) -> str:
-    if not stretch.peers:
-        return f"{titles[stretch.key]} is the fastest"
-    together = listed([titles[key] for key in (stretch.key, *stretch.peers)])
-    return f"{together} cannot be told apart{'' if stretch.is_unsure else ' at most sizes'}"
+def _names(stretch: Stretch, titles: Mapping[str, str]) -> str:
+    """Return the fastest one, or those that cannot be told from it."""
+    *others, last = (titles[key] for key in (stretch.key, *stretch.peers))
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _runs(sweep: Sweep) -> list[str]:
