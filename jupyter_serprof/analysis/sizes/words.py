@@ -86,7 +86,7 @@ def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
     titles = {variant.key: variant.title for variant in sweep.variants}
     first, last = stretches[0], stretches[-1]
     once = ", by one run each" if any(not each.is_noise_known for each in stretches) else ""
-    said = f"{_names(first, titles)} is the fastest"
+    said = f"{_names(first, titles)} is fastest"
     if first is last:
         share = "at every size" if first.is_clear else "at most sizes"
         return said if first.peers else f"{said} {share}{once}"
