@@ -70,6 +70,7 @@ SAMPLES = {
     "what aliases wins nothing": a_sweep({"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}, ("oob",)),
     "what aliases, alone": a_sweep({"oob": (0.1,) * 4}, ("oob",)),
     "one alone is told by its ends": a_sweep({"code": (1, 2, 30, 500)}),
+    "too long": a_sweep({"a" * 40: (1, 9, 9, 9), "b" * 40: (9, 1, 1, 9), "c": (9, 9, 9, 1)}),
     "runs counted by what was asked for": a_sweep({"a": ()}, points=numbered(5)),
     "absent, failed, and the seed": a_sweep(
         {"pickle": (1, 2, 3, 4)}, variants=ABSENT, environment={"seed": 7}

@@ -90,10 +90,18 @@ def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
     if first is last:
         share = "at every size" if first.is_clear else "at most sizes"
         return said if first.peers else f"{said} {share}{once}"
-    shown = stretches[1:] if len(stretches) <= _MOST_STRETCHES else [last]
-    later = (f"{_names(each, titles)} from {format_bytes(each.from_bytes)} on" for each in shown)
-    between = "" if len(stretches) <= _MOST_STRETCHES else "; in between it changes"
-    return ", ".join([f"{said} up to {format_bytes(first.to_bytes)}", *later]) + between + once
+    said += f" up to {format_bytes(first.to_bytes)}"
+    # Cut off at its end, a sentence would make of a middle stretch the last one.
+    ways = [(stretches[1:], "")] if len(stretches) <= _MOST_STRETCHES else []
+    told = [
+        said + "".join(f", {_from(each, titles)}" for each in shown) + between + once
+        for shown, between in (*ways, ([last], "; in between it changes"), ([last], ""))
+    ]
+    return next((each for each in told if len(each) <= LONGEST_HEADLINE), told[-1])
+
+
+def _from(stretch: Stretch, titles: Mapping[str, str]) -> str:
+    return f"{_names(stretch, titles)} from {format_bytes(stretch.from_bytes)} on"
 
 
 def _names(stretch: Stretch, titles: Mapping[str, str]) -> str:
