@@ -9,8 +9,8 @@ from typing import Any
 
 from jupyter_serprof.capture.hook import Record
 
-#: Columns of a `Record`: thread, start, end.
-_NUMBERS = (1, 2, 3)
+#: Columns of a `Record`: thread, start, end; and place, page faults, name of the exception.
+_NUMBERS, _NAMES = (1, 2, 3), (0, 4, 6)
 #: For a thread that moves records; it takes milliseconds.
 _WAIT_S = 1.0
 
@@ -31,6 +31,8 @@ class Records:
         """Forget all."""
         self.fresh: list[Any] = []
         self._chunks: list[tuple[Sequence[Any], ...]] = []
+        #: The number of each name, in their order.
+        self._codes: dict[object, int] = {}
         self._lock = Lock()
 
     def move(self, wait_s: float = 0) -> None:
@@ -45,10 +47,7 @@ class Records:
         try:
             moving = self.fresh[: len(self.fresh)]
             size, columns = len(moving), [moving[at :: self.WIDTH] for at in range(self.WIDTH)]
-            chunk = tuple(
-                array("q", column) if at in _NUMBERS else column
-                for at, column in enumerate(columns)
-            )
+            chunk = tuple(self._packed(at, column) for at, column in enumerate(columns))
             # Without a call in between: no signal and no other thread comes between these two.
             self._chunks += [chunk]
             del self.fresh[:size]
@@ -56,29 +55,38 @@ class Records:
             if is_ours:
                 self._lock.release()
 
-    def column(self, at: int) -> Any:  # noqa: ANN401  (an array of numbers, or a list)
-        """Return one column of the records."""
-        self.move(_WAIT_S)
-        joined: Any = array("q") if at in _NUMBERS else []
-        for chunk in self._chunks:
-            joined.extend(chunk[at])
-        return joined
+    def _packed(self, at: int, column: list[Any]) -> Sequence[Any]:
+        if at in _NAMES:
+            names = set(column)
+            for name in names - self._codes.keys():
+                self._codes.setdefault(name, len(self._codes))
+            if len(names) == 1:
+                return array("q", [self._codes[column[0]]]) * len(column)
+            return array("q", map(self._codes.__getitem__, column))
+        try:
+            is_plain = at in _NUMBERS or set(map(type, column)) == {int}
+            return array("q", column) if is_plain else column
+        except OverflowError:
+            return column
+
+    def _unpacked(self, chunk: tuple[Sequence[Any], ...]) -> Iterator[Sequence[Any]]:
+        names = list(self._codes)
+        for at, column in enumerate(chunk):
+            yield [names[code] for code in column] if at in _NAMES else column
 
     def __iter__(self) -> Iterator[Record]:
         """Yield the records in the order in which the calls ended."""
         self.move(_WAIT_S)
-        return (record for chunk in self._chunks for record in zip(*chunk, strict=True))
+        return (
+            record for chunk in self._chunks for record in zip(*self._unpacked(chunk), strict=True)
+        )
 
     def __reversed__(self) -> Iterator[Record]:
         """Yield them from the last to the first."""
         self.move(_WAIT_S)
         for chunk in reversed(self._chunks):
-            yield from zip(*map(reversed, chunk), strict=True)
+            yield from zip(*map(reversed, self._unpacked(chunk)), strict=True)
 
     def __len__(self) -> int:
         """How many there are."""
         return sum(len(chunk[0]) for chunk in self._chunks) + len(self.fresh) // self.WIDTH
-
-    def __getitem__(self, at: int) -> Record:
-        """Return one record."""
-        return list(self)[at]

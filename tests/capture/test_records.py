@@ -18,6 +18,8 @@ def test_many_short_calls_make_no_garbage_and_their_cost_is_told_apart() -> None
         collected = sum(each["collections"] for each in gc.get_stats()) - before
 
     assert collected <= 9  # two objects a call would make 85 of it
+    page = recording._recorder.page
+    assert sum(type(one) is list for chunk in page._chunks for one in chunk) <= collected + 2
     trace = recording.trace
     assert trace.waterfall is not None
     rows = {row.stage: row for row in trace.waterfall.rows}

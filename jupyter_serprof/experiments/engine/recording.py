@@ -130,7 +130,10 @@ class Recording:
         """Tell whether anything but imports, garbage collection and waits for threads was seen."""
         if self._had_spans:
             return True
-        return any(place.stage not in _BACKGROUND for place in set(self._recorder.page.column(0)))
+        return any(
+            place.stage not in _BACKGROUND
+            for place in {record[0] for record in self._recorder.page}
+        )
 
     @property
     def trace(self) -> Trace:
