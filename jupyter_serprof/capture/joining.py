@@ -43,7 +43,7 @@ def entries_of(page: Records, few: int = FEW) -> list[Written]:
     """Return the records in the order in which they were written, joined if there are many."""
     if len(page) <= few:
         return [Written(position, record) for position, record in enumerate(page)]
-    whole_ns = max(record[3] for record in page) - min(record[2] for record in page)
+    whole_ns = max(page.numbers(3)) - min(page.numbers(2))
     window_ns, short_ns = max(_WINDOW_NS, whole_ns // _WINDOWS), max(_SHORT_NS, whole_ns // _PARTS)
     threads: dict[int, _Thread] = defaultdict(lambda: _Thread(window_ns, short_ns))
     position = len(page)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, KeysView, Sequence
+from itertools import chain
 from threading import Lock
 from typing import Any
 
@@ -73,6 +74,17 @@ class Records:
         names = list(self._codes)
         for at, column in enumerate(chunk):
             yield [names[code] for code in column] if at in _NAMES else column
+
+    def numbers(self, at: int) -> Iterator[int]:
+        """Return one of the columns of numbers."""
+        self.move(_WAIT_S)
+        return chain.from_iterable(chunk[at] for chunk in self._chunks)
+
+    @property
+    def names(self) -> KeysView[object]:
+        """The places, numbers of page faults and names of exceptions that occur."""
+        self.move(_WAIT_S)
+        return self._codes.keys()
 
     def __iter__(self) -> Iterator[Record]:
         """Yield the records in the order in which the calls ended."""

@@ -130,10 +130,8 @@ class Recording:
         """Tell whether anything but imports, garbage collection and waits for threads was seen."""
         if self._had_spans:
             return True
-        return any(
-            place.stage not in _BACKGROUND
-            for place in {record[0] for record in self._recorder.page}
-        )
+        places = (name for name in self._recorder.page.names if isinstance(name, Place))
+        return any(place.stage not in _BACKGROUND for place in places)
 
     @property
     def trace(self) -> Trace:
