@@ -6,6 +6,7 @@ named once and pointed at by index. The shape is fixed by ``trace.v1.json`` and 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -49,7 +50,7 @@ _LATER = ("parameter", "comparison", "control", "best")
 _SPAN_BYTES, _PART_BYTES, _FREE_BYTES, _MOST_TIMES = 190, 1_000, 8_000_000, 50
 #: Each is an object in memory. Dask's computations are told as 12 at most, asyncio's tasks have
 #: lanes, and each mark of the user is a stage.
-_MOST = dict.fromkeys(("stages", "lanes", "rows", "outline"), 20_000)
+_MOST = dict.fromkeys(("stages", "lanes", "rows", "outline", "traces"), 20_000)
 _COLUMNS = ("parent", "stage", "lane", "name", "start_ns", "duration_ns", "size_bytes")
 
 
@@ -94,12 +95,19 @@ def _checked(data: object) -> Mapping[str, Any]:
 
 def _check_counts(document: Mapping[str, Any]) -> None:
     """Refuse lists that are far longer than any run makes them, before they are walked."""
-    waterfall = document.get("waterfall")
-    given = {**document, **(waterfall if isinstance(waterfall, Mapping) else {})}
-    for name, most in _MOST.items():
-        entries = given.get(name)
-        if isinstance(entries, list) and len(entries) > most:
-            refuse(f"its {name} are {len(entries):,}, at most {most:,} can be")
+    given = document.get("traces")
+    inside = given if isinstance(given, list) else ()
+    traces = (document, *(entry.get("trace") for entry in inside if isinstance(entry, Mapping)))
+    counts: Counter[str] = Counter()
+    for trace in (trace for trace in traces if isinstance(trace, Mapping)):
+        waterfall = trace.get("waterfall")
+        lists = {**trace, **(waterfall if isinstance(waterfall, Mapping) else {})}
+        counts.update(
+            {name: len(lists[name]) for name in _MOST if isinstance(lists.get(name), list)}
+        )
+    for name, count in counts.items():
+        if count > _MOST[name]:
+            refuse(f"its {name} are {count:,}, at most {_MOST[name]:,} can be")
 
 
 def _check_size(document: Mapping[str, Any]) -> None:

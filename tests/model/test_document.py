@@ -553,5 +553,6 @@ def test_lists_longer_than_any_run_makes_are_refused_before_they_are_walked(name
     held = data if name in data else data["waterfall"]
     held[name] = [object()] * 20_001
 
-    with pytest.raises(DocumentError, match=f"its {name} are 20,001, at most 20,000 can be"):
-        from_document(data)
+    for document in (data, {"format": "serprof.sweep", "version": 1, "traces": [{"trace": data}]}):
+        with pytest.raises(DocumentError, match=f"its {name} are 20,001, at most 20,000 can be"):
+            from_document(document)
