@@ -122,8 +122,8 @@ def _number(path: Path) -> int | None:
 _STORE_FILE = re.compile(r"/plasma\w{6}( \(deleted\))?\s*$", re.MULTILINE)
 _LEAVES = 16
 #: Have no buffers that could be asked for; and what is not opened inside another container.
-ATOMS = frozenset((bool, bytes, float, int, str, type(None)))
-_CLOSED = ATOMS | {dict, list, set, tuple}
+ATOMS = (bool, bytes, float, int, str, type(None))
+_CLOSED = (*ATOMS, dict, list, set, tuple)
 #: A line of maps: address, permissions, offset, device, inode and, if there is one, the path.
 _FIELDS_WITH_PATH = 6
 
@@ -147,7 +147,7 @@ def buffers_of(value: object, limit: int = _LEAVES) -> list[Buffer]:
 
 def _leaf_buffers(value: object) -> list[Buffer]:
     kind = type(value)
-    if kind in _CLOSED:
+    if type(kind) is type and kind in _CLOSED:  # a metaclass is not asked for its hash
         return []
     numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
     if numpy is not None and issubclass(kind, numpy.ndarray):

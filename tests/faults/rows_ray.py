@@ -34,7 +34,7 @@ def told(get):
         text = repr(get())[:40]
     except Exception as error:
         text = type(error).__name__ + " " + str(error).partition("\\n")[0][:40]
-    sys.stdout.write(text + "\\n")  # in one piece: Ray prints between two
+    sys.stdout.write(f"\\n{text}\\n")  # in one piece: Ray prints its lines and their ends apart
 
 @ray.remote(max_retries=0)
 def does(function, *arguments):

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any, NoReturn, cast
 
 from jupyter_serprof.model import ProbeUnavailable
-from jupyter_serprof.objects.ask import is_of
+from jupyter_serprof.objects.ask import is_exactly, is_of
 
 _PIP = 'Run: pip install "jupyter_serprof[dask]"'
 _PLAIN = (list, tuple, set)
@@ -65,7 +65,7 @@ def collections_in(value: object) -> list[Any]:
     """Return the collection itself, or those of a list that holds nothing else."""
     if is_collection(value):
         return [value]
-    if type(value) in _PLAIN and value and all(map(is_collection, cast("list[object]", value))):
+    if is_exactly(value, _PLAIN) and value and all(map(is_collection, cast("list[object]", value))):
         return list(cast("list[object]", value))
     return []
 
@@ -73,7 +73,9 @@ def collections_in(value: object) -> list[Any]:
 def futures_in(value: object) -> list[Any]:
     """Return the futures of a value that is one, or that is a list or a dict of them."""
     client = sys.modules.get("distributed.client")
-    if client is None or not (isinstance(value, client.Future) or type(value) in (*_PLAIN, dict)):
+    if client is None or not (
+        isinstance(value, client.Future) or is_exactly(value, (*_PLAIN, dict))
+    ):
         return []
     return list(client.futures_of(value))
 
@@ -281,7 +283,7 @@ def fresh(value: object, client: Any) -> object:  # noqa: ANN401
     held = {key[0] if isinstance(key, tuple) and key else key for key in keys}
     if held and is_collection(value):
         return _fresh(value, held)
-    if held and type(value) in _PLAIN:
+    if held and is_exactly(value, _PLAIN):
         return [_fresh(each, held) for each in cast("list[object]", value)]
     return value
 

@@ -20,7 +20,7 @@ from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import is_collection
 from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.model.errors import closest
-from jupyter_serprof.objects.ask import size_bytes
+from jupyter_serprof.objects.ask import is_exactly, size_bytes
 
 _SEED = 20_261
 _FLOAT_BYTES = 8
@@ -360,7 +360,7 @@ def _estimated(value: Any, rows: int | None) -> int | None:  # noqa: ANN401
     if rows is None or not isinstance(value, list | tuple):
         return None
     sample = value[:_SAMPLE]
-    if not all(type(one) in _PLAIN for one in sample):
+    if not all(is_exactly(one, _PLAIN) for one in sample):
         return None
     with suppress(Exception):  # what cannot be pickled has no size
         return len(pickle.dumps(sample, protocol=5)) * rows // len(sample)

@@ -22,7 +22,7 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.machine import ATOMS, buffers_of
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
-from jupyter_serprof.objects.ask import is_array, is_known, kind_name
+from jupyter_serprof.objects.ask import is_array, is_exactly, is_known, kind_name
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import complete_pickles, pickle_places
 from jupyter_serprof.probes.ray.tasks import (
@@ -80,7 +80,7 @@ _SEEN_VALUES = 8
 
 def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     value = args[1] if len(args) > 1 else None
-    if type(value) in ATOMS:  # without identity and form
+    if is_exactly(value, ATOMS):  # without identity and form
         return result.total_bytes, type(result).__name__, None, type(value).__name__, ""
     try:
         identity: object = weakref.ref(value)
@@ -112,7 +112,7 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
         if each[0] is not None:
             size += each[0].size
             raw += each[0].size if each[1] == b"RAW" else 0
-    seen = [value for value in result[:_SEEN_VALUES] if type(value) not in ATOMS]
+    seen = [value for value in result[:_SEEN_VALUES] if not is_exactly(value, ATOMS)]
     buffers = [buffer for value in seen for buffer in buffers_of(value)]
     # A number where that says it, which the collector does not count.
     return (size, raw, buffers) if buffers or raw not in {0, size} else size << 8 | (raw > 0)
