@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _NAMES = (32, 24, 16)
 #: What goes first when the lines get narrow.
-_SPARE = ("why", "95 % interval", "before", "after")
+_SPARE = ("why", "95 % interval of", "before", "after")
 
 
 def _numbers(comparison: Comparison, lines: Sequence[Change]) -> _Numbers:
@@ -54,8 +54,8 @@ def _numbers(comparison: Comparison, lines: Sequence[Change]) -> _Numbers:
     return (
         Quantity(("before", ""), lambda change: times[change][0]),
         Quantity(("after", ""), lambda change: times[change][1]),
-        Quantity(("ratio of", runs_text(comparison)), lambda change: ratio_text(change.ratio)),
-        Quantity(("95 % interval", ""), interval_text),
+        Quantity(("ratio", ""), lambda change: ratio_text(change.ratio)),
+        Quantity(("95 % interval of", runs_text(comparison)), interval_text),
     )
 
 

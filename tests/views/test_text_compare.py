@@ -40,14 +40,14 @@ def test_no_line_is_wider_than_asked(columns: int) -> None:
 
 
 @pytest.mark.parametrize(("is_paired", "runs"), [(True, "the pairs"), (False, "all runs")])
-def test_ratios_are_said_to_be_of_what_they_are(*, is_paired: bool, runs: str) -> None:
+def test_intervals_are_said_to_be_of_what_they_are(*, is_paired: bool, runs: str) -> None:
     """Of pairs that ran in turns, or of all runs: the same words in headline and table."""
     found = replace(FOUND, is_paired=is_paired)
 
     lines, said = comparison_lines(found, 100), markdown(found)
 
     assert runs in " ".join(lines[2:4])
-    assert f"| ratio of {runs} |" in said
+    assert f"| 95 % interval of {runs} |" in said
     assert "more line" not in said
 
 

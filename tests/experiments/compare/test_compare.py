@@ -157,6 +157,9 @@ def test_a_change_has_its_verdict_and_the_same_code_has_none(factor: float, verd
     assert wall.low is not None
     assert wall.high is not None
     assert wall.low < factor < wall.high
+    assert [c.ratio for c in found.changes] == [
+        (c.after_ns or 0) / (c.before_ns or 1) for c in found.changes
+    ]
     assert bool(wall.reason) is (verdict == "cannot tell")
     assert found.noise_share is None
 
