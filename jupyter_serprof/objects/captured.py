@@ -6,12 +6,16 @@ would do with it is unknown here.
 
 from __future__ import annotations
 
+import ast
 import dis
+import inspect
+import sys
 import types
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
+from textwrap import dedent
 from typing import NamedTuple
 
 from jupyter_serprof.objects.ask import is_a, kind_name, own_names, size_bytes
@@ -56,6 +60,33 @@ def _reads(code: types.CodeType) -> tuple[str, ...]:
         if isinstance(constant, types.CodeType):
             names += _reads(constant)
     return tuple(dict.fromkeys(names))
+
+
+def globals_written(function: object) -> list[str]:
+    """Return the globals that the code of the user's function assigns to, or to a part of them."""
+    if not isinstance(function, types.FunctionType):
+        return []
+    if function.__code__.co_filename.startswith((sys.prefix, sys.base_prefix)):
+        return []  # a library may keep what it knows in each process
+    reads, names = _reads(function.__code__), list[str]()
+    with suppress(OSError, TypeError, SyntaxError, ValueError):  # no source, or no longer its own
+        tree = ast.parse(dedent(inspect.getsource(function.__code__)))
+        for node in ast.walk(tree):
+            targets = (
+                node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            )
+            for target in targets:
+                part = target
+                while isinstance(part, ast.Subscript | ast.Attribute):
+                    part = part.value
+                if isinstance(part, ast.Name) and part is not target and part.id in reads:
+                    names.append(part.id)
+    names += [
+        one.argval
+        for one in dis.get_instructions(function.__code__)
+        if one.opname == "STORE_GLOBAL"
+    ]
+    return list(dict.fromkeys(names))
 
 
 def captured_variables(remote: object) -> list[dict[str, object]]:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from jupyter_serprof.analysis.findings import dask as dask_findings
 from jupyter_serprof.analysis.findings import pickle as pickle_findings
 from jupyter_serprof.analysis.findings import ray as ray_loops
-from jupyter_serprof.analysis.findings import ray_runs
+from jupyter_serprof.analysis.findings import ray_runs, ray_values
 from jupyter_serprof.analysis.spans import (
     around_or_itself,
     captured,
@@ -316,6 +316,7 @@ RULES: Sequence[Rule] = (
     *pickle_findings.RULES,
     *ray_loops.RULES,
     *ray_runs.RULES,
+    *ray_values.RULES,
     *dask_findings.RULES,
 )
 

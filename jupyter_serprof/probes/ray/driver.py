@@ -21,10 +21,18 @@ from typing import Any
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.machine import ATOMS, buffers_of
-from jupyter_serprof.capture.recorder import Recorder, active_recorders
-from jupyter_serprof.objects.ask import is_array, is_exactly, is_known, kind_name
+from jupyter_serprof.capture.recorder import FORKS, Recorder, active_recorders
+from jupyter_serprof.model.trace import FORKED
+from jupyter_serprof.model.units import counted
+from jupyter_serprof.objects.ask import is_array, is_exactly, is_known, is_of, kind_name
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import complete_pickles, pickle_places
+from jupyter_serprof.probes.ray.references import (
+    REFERENCE,
+    take_references,
+    tell_nested,
+    tell_writes,
+)
 from jupyter_serprof.probes.ray.tasks import (
     HIDDEN,
     add_task_spans,
@@ -34,6 +42,7 @@ from jupyter_serprof.probes.ray.tasks import (
     task_id,
 )
 from jupyter_serprof.probes.ray.values import (
+    MANY_OBJECTS,
     SPLIT,
     complete_calls,
     parted_serialized,
@@ -72,6 +81,8 @@ def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> No
         note(recorders, (place, get_ident(), start, end, None, None, None))
 
 
+#: The first task of each remote function of this recording.
+_FUNCTIONS: weakref.WeakKeyDictionary[Any, bytes | None] = weakref.WeakKeyDictionary()
 _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
@@ -114,8 +125,21 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
             raw += each[0].size if each[1] == b"RAW" else 0
     seen = [value for value in result[:_SEEN_VALUES] if not is_exactly(value, ATOMS)]
     buffers = [buffer for value in seen for buffer in buffers_of(value)]
+    tables = ("DataFrame", "Series")
+    kept = (
+        [one for one in seen if is_array(one) or is_of(one, "pandas", *tables)] if buffers else ()
+    )
+    arrays = list(map(weakref.ref, kept))
+    references = bool(seen) and is_of(seen[0], "ray", "ObjectRef")
     # A number where that says it, which the collector does not count.
-    return (size, raw, buffers) if buffers or raw not in {0, size} else size << 8 | (raw > 0)
+    if not (buffers or references or len(result) >= MANY_OBJECTS) and raw in {0, size}:
+        return size << 8 | (raw > 0)
+    return size, raw, buffers, arrays, len(result), references
+
+
+def _note_reference(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    """Note whether Ray counts who needs what a pickle refers to, and which task makes it."""
+    return args[0].is_in_band_serialization(), task_id(args[1])
 
 
 def _note_split(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -129,6 +153,12 @@ def _note_function(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # n
 
 def _note_submitted(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     return task_id(result)
+
+
+def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    made = task_id(result)
+    _FUNCTIONS.setdefault(args[0], made)
+    return made
 
 
 def driver_places(*, detail: bool) -> list[Place]:
@@ -160,6 +190,9 @@ def driver_places(*, detail: bool) -> list[Place]:
             whole=lambda kind, count: (count, kind),
         ),
         Place(
+            f"{_CONTEXT}.add_contained_object_ref", "ray.msgpack", REFERENCE, after=_note_reference
+        ),
+        Place(
             f"{_WORKER}.get_objects",
             fetch,
             "ray.get",
@@ -174,17 +207,15 @@ def driver_places(*, detail: bool) -> list[Place]:
             after=_note_values,
             joins=True,
         ),
+        Place(_SUBMIT_TASK, "ray.submit", "ray.submit", after=_note_task),
         *[Place(path, "ray.submit", "ray.submit", after=_note_submitted) for path in _SUBMIT],
         *[Place(path, "ray.export", "ray.export", after=_note_function) for path in _EXPORT],
         *pickle_places("ray.cloudpickle"),
     ]
 
 
-_SUBMIT = (
-    "ray.remote_function:RemoteFunction._remote",
-    "ray.actor:ActorClass._remote",
-    "ray.actor:ActorMethod._remote",
-)
+_SUBMIT_TASK = "ray.remote_function:RemoteFunction._remote"
+_SUBMIT = ("ray.actor:ActorClass._remote", "ray.actor:ActorMethod._remote")
 _EXPORT = (f"{_MANAGER}.export", f"{_MANAGER}.export_actor_class")
 _WITNESS = "ray.outer"
 #: The lowest rung: public names only. They also witness what the places inside them did not see.
@@ -218,6 +249,8 @@ class RayDriverProbe(Probe):
         """Listen at the public names and, unless this is Ray Client, inside them."""
         self._task_note, self._blind = "", Counter[str]()
         self._is_client, self._silent = _is_ray_client(), silent_processes()
+        self._forks = FORKS[0]
+        _FUNCTIONS.clear()
         if self._is_client:
             self.was_armed = True
         else:
@@ -237,11 +270,16 @@ class RayDriverProbe(Probe):
         run.notes += filter(None, [silence_note(self._silent, silent)])
         complete_pickles(run.drafts)
         self._blind = _judge_witnesses(run.drafts)
+        held = take_references(run.drafts)
         complete_calls(run.drafts)
+        if (forks := FORKS[0] - self._forks) and sys.modules["ray"].is_initialized():
+            run.notes.append(f"{counted(forks, 'process')} {FORKED}")
         submitted = [draft for draft in run.drafts if _is_submission(draft)]
         if submitted and not self._is_client:
             ids = [draft.extra for draft in submitted]
             self._task_note = HIDDEN if silent else add_task_spans(run, ids)
+            tell_nested(run.drafts, held)
+            tell_writes(submitted, _FUNCTIONS)
             if self._task_note:
                 _note_unseen_roads(run.drafts, submitted)
 

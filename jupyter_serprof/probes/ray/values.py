@@ -22,15 +22,19 @@ SPLIT = "split"
 _MARKER_BYTES = 64
 #: Whoever sends less need not be told which variable it is.
 _NAMED_BYTES = 100_000
+#: From here on the number of objects in one get is told.
+MANY_OBJECTS = 100
 #: Ray's max_direct_call_object_size.
 _INLINE_BYTES = 100 * 1024
 
 
 def complete_calls(drafts: Sequence[Draft]) -> None:
     """Give the calls of Ray their sizes and details."""
+    alive = [draft.extra for draft in drafts]  # a weak reference that is gone gives its id away
     for draft in drafts:
         if draft.role.startswith("ray."):
             _complete(draft)
+    del alive
     _keep_exports(drafts)
     _pass_sizes_up(drafts)
     _judge_results(drafts)
@@ -64,8 +68,11 @@ def _complete(draft: Draft) -> None:
         draft.stage = "ray.fetch"
     elif _is_deserialization(draft) and extra is not None:
         if isinstance(extra, int):  # without buffers; raw or not
-            extra = (extra >> 8, (extra >> 8) * (extra & 1), [])
-        draft.size_bytes, draft.details["copied_bytes"], draft.extra = extra
+            extra = (extra >> 8, (extra >> 8) * (extra & 1), [], (), 0, False)
+        draft.size_bytes, draft.details["copied_bytes"], draft.extra, arrays, count, held = extra
+        draft.details |= {"value_keys": [id(one) for one in arrays]} if arrays else {}
+        draft.details |= {"references": count} if held else {}
+        draft.details |= {"objects": count} if count >= MANY_OBJECTS else {}
     elif draft.role == "ray.export" and extra:
         function, name = extra
         draft.details |= {"captured": captured_variables(function()), "function": name}

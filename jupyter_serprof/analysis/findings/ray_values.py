@@ -1,0 +1,170 @@
+"""Findings about values of Ray that go the wrong way: through the notebook, or by hand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from jupyter_serprof.analysis.spans import indexed, inside, number, self_share, text
+from jupyter_serprof.model import Finding, Span, Trace
+from jupyter_serprof.model.trace import FORKED
+from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
+
+#: What a get of so many objects brings at once is worth a sentence.
+TOGETHER_BYTES = 200_000_000
+#: Tasks that waited for what is inside of an argument, of the time.
+NESTED_SHARE = 0.1
+MANY_REFERENCES = 10
+POINTED_SPANS = 20
+_GETS = ("ray.fetch", "ray.map", "ray.wait")
+
+
+def returned_put(trace: Trace) -> Iterable[Finding]:
+    """Tasks that return a reference to what they put: each value takes a second road."""
+    found = {
+        at: n for at, span in indexed(trace, "ray.unpack") if (n := number(span, "references"))
+    }
+    count, first = sum(found.values()), min(found, default=0)
+    if count < MANY_REFERENCES:
+        return
+    later = [
+        s
+        for key in _GETS
+        for _, s in indexed(trace, key)
+        if s.start_ns >= trace.spans[first].end_ns
+    ]
+    took_ns = sum(span.duration_ns for span in later)
+    yield Finding(
+        "ray.return-put",
+        "warn",
+        f"{format_count(count)} tasks returned a reference, which was got once more",
+        {"references": count, "took_ns": took_ns},
+        "return value   # in the task, in place of return ray.put(value): a small value comes "
+        "back with the reply",
+        spans=tuple(found)[:POINTED_SPANS],
+        because=f"`ray.get` of what the references stand for took {format_ns(took_ns)}",
+        share=min(1.0, self_share(trace, "ray.outputs") + took_ns / max(1, trace.wall_ns)),
+    )
+
+
+def nested_get(trace: Trace) -> Iterable[Finding]:
+    """Tasks that hold a worker while they wait for references inside of their argument."""
+    waits: dict[str, dict[int, int]] = defaultdict(dict)
+    for at, span in indexed(trace, "ray.execute"):
+        if wait_ns := number(span, "nested_wait_ns"):
+            waits[span.name][at] = wait_ns
+    for name, found in waits.items():
+        lanes = len({trace.spans[at].lane for at in found})
+        share = sum(found.values()) / lanes / trace.wall_ns
+        if share >= NESTED_SHARE:
+            yield Finding(
+                "ray.nested-get",
+                "warn",
+                f"{counted(len(found), 'task')} of `{name}` waited for references in an argument",
+                {"tasks": len(found), "wait_ns": sum(found.values())},
+                f"{name}.remote(*refs)   # each an argument of its own: Ray starts the task when "
+                "all are there, and hands over their values",
+                spans=tuple(found)[:POINTED_SPANS],
+                because=f"each held a worker for {format_ns(sum(found.values()) / len(found))} "
+                "while the tasks that it needs still ran",
+                share=min(1.0, share),
+            )
+
+
+def unnecessary_get(trace: Trace) -> Iterable[Finding]:
+    """Results that are got only to be handed to another task: they travel twice."""
+    in_submit, passed, got = inside(trace, "ray.submit"), dict[int, Span](), dict[int, Span]()
+    for at, span in indexed(trace, "ray.msgpack"):
+        if at in in_submit and (key := number(span, "value_key")) is not None:
+            passed[key] = span
+    for _, span in indexed(trace, "ray.unpack"):
+        keys = (span.details or {}).get("value_keys")
+        got |= {key: span for key in keys if key in passed} if isinstance(keys, list) else {}
+    gets = {span.parent: trace.spans[span.parent] for span in got.values() if span.parent >= 0}
+    took_ns = sum(span.duration_ns for span in (*gets.values(), *(passed[key] for key in got)))
+    if got and took_ns >= NESTED_SHARE * trace.wall_ns:
+        total = sum(number(passed[key], "total_bytes") or 0 for key in got)
+        yield Finding(
+            "ray.unnecessary-get",
+            "warn",
+            f"{counted(len(got), 'result')} went through the notebook into another task",
+            {"results": len(got), "total_bytes": total, "took_ns": took_ns},
+            "g.remote(f.remote(x))   # the reference itself: Ray hands the value over",
+            spans=tuple(gets)[:POINTED_SPANS],
+            because=f"{format_bytes(total)} were got, and serialized and stored anew",
+            share=min(1.0, took_ns / trace.wall_ns),
+        )
+
+
+def too_many_objects(trace: Trace) -> Iterable[Finding]:
+    """One get of many objects, which have to fit into memory together."""
+    for at, span in indexed(trace, "ray.unpack"):
+        count, size = number(span, "objects"), span.size_bytes or 0
+        if count and size >= TOGETHER_BYTES:
+            yield Finding(
+                "ray.too-many-objects",
+                "info",
+                f"one `ray.get` took {format_count(count)} objects of {format_bytes(size)}",
+                {"objects": count, "total_bytes": size},
+                "while refs: ready, refs = ray.wait(refs, num_returns=min(20, len(refs))); "
+                "handle(ray.get(ready))   # some at a time",
+                spans=(at,),
+                because="all of them have to fit into the object store at once",
+            )
+
+
+def global_written(trace: Trace) -> Iterable[Finding]:
+    """Find a task that writes to a global: each worker has a copy of its own."""
+    for at, span in indexed(trace, "ray.submit"):
+        names, function = (span.details or {}).get("writes"), text(span, "function")
+        if isinstance(names, list) and names:
+            yield Finding(
+                "ray.global-write",
+                "info",
+                f"`{function}` writes to the global `{names[0]}`, of which each worker has its own",
+                {"names": ", ".join(map(str, names))},
+                "@ray.remote\nclass Shared: ...   # an actor holds what tasks share",
+                spans=(at,),
+                because="the one of the notebook stays as it is",
+            )
+
+
+def reference_out_of_band(trace: Trace) -> Iterable[Finding]:
+    """Find a reference in a pickle that Ray does not make: nobody counts who needs its object."""
+    for at, span in enumerate(trace.spans):
+        if (count := number(span, "references")) and span.stage != "ray.unpack":
+            yield Finding(
+                "ray.reference-out-of-band",
+                "warn",
+                f"{counted(count, 'ObjectRef')} in a pickle that Ray did not make",
+                {"references": count},
+                "f.remote([ref])   # inside of a list it stays a reference, and Ray counts it",
+                spans=(at,),
+                because="Ray keeps the object until this process ends, or loses it too early",
+            )
+
+
+def forked(trace: Trace) -> Iterable[Finding]:
+    """Find processes that were forked while Ray ran in this one."""
+    for note in trace.quality.notes:
+        if note.endswith(FORKED):
+            yield Finding(
+                "ray.fork-after-init",
+                "warn",
+                note.replace(" forked", " was forked" if note.startswith("1 ") else " were forked"),
+                {},
+                "ray.get([f.remote(x) for x in xs])   # or: ProcessPoolExecutor(mp_context="
+                "multiprocessing.get_context('spawn'))",
+                because="they inherit its connections and locks, not its threads: they may hang",
+            )
+
+
+RULES = (
+    returned_put,
+    nested_get,
+    unnecessary_get,
+    too_many_objects,
+    global_written,
+    reference_out_of_band,
+    forked,
+)

@@ -1,0 +1,54 @@
+"""References that travel: in an argument, by hand, as a result; and functions that write globals.
+
+In: the drafts of a run. Out: details of those that carried references, or that waited for them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jupyter_serprof.capture.freeze import Draft
+from jupyter_serprof.objects.captured import globals_written
+from jupyter_serprof.probes.pickle import DUMPS_ROLE
+
+REFERENCE = "ray.reference"
+Held = Mapping[int, Sequence[bytes]]
+
+
+def take_references(drafts: Sequence[Draft]) -> Held:
+    """Drop the marks of references, and return the tasks of those inside of each submission.
+
+    A reference that is pickled by hand is counted by nobody: it is told of that pickle.
+    """
+    held: dict[int, list[bytes]] = defaultdict(list)
+    for draft in [draft for draft in drafts if draft.role == REFERENCE]:
+        draft.is_dropped, (is_counted, task), draft.extra = True, draft.extra or (True, None), None
+        submit = next((above for above in draft.ancestors() if above.role == "ray.submit"), None)
+        pickle = next((above for above in draft.ancestors() if above.role == DUMPS_ROLE), None)
+        if submit is not None and is_counted and task:
+            held[id(submit)].append(task)
+        elif pickle is not None and not is_counted and submit is None:
+            pickle.details["references"] = pickle.details.get("references", 0) + 1
+    return held
+
+
+def tell_nested(drafts: Sequence[Draft], held: Held) -> None:
+    """Tell of a task how long others, whose results are inside of its argument, ran beside it."""
+    runs = {draft.extra: draft for draft in drafts if draft.stage == "ray.execute" and draft.extra}
+    for draft in drafts:
+        run = runs.get(draft.extra) if id(draft) in held else None
+        ends = [runs[task].end for task in held.get(id(draft), ()) if task in runs]
+        if run is not None and ends and max(ends) > run.start:
+            run.details["nested_wait_ns"] = min(run.end, max(ends)) - run.start
+
+
+def tell_writes(submitted: Sequence[Draft], functions: Mapping[Any, bytes | None]) -> None:
+    """Tell of the first task of a function which globals its code writes to."""
+    first = {task: remote for remote, task in list(functions.items()) if task}
+    for draft in submitted:
+        function = getattr(first.get(draft.extra), "_function", None)
+        if names := globals_written(function):
+            name = getattr(function, "__name__", "")
+            draft.details |= {"writes": names, "function": name}
