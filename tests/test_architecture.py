@@ -513,17 +513,16 @@ def test_a_first_recording_imports_what_it_needs() -> None:
     assert {name.split(".")[2] for name in experiments} == {"engine"}
 
 
-def test_a_name_of_the_api_is_what_its_home_calls_so() -> None:
+@pytest.mark.parametrize("room", ["api", "model"])
+def test_a_name_of_a_lazy_room_is_what_its_home_calls_so(room: str) -> None:
     """Type checkers read the imports, Python the table of homes: they say the same."""
-    source = ast.parse(package_files()["api.__init__"])
-    guarded = next(node.body for node in source.body if isinstance(node, ast.If))
-    imported = [node for node in guarded if isinstance(node, ast.ImportFrom)]
-    named = {str(node.module): [alias.name for alias in node.names] for node in imported}
+    found = imports(f"{room}.__init__", package_files()[f"{room}.__init__"])
+    named = {entry.target for entry in found if entry.is_typing}
 
-    api = import_module(f"{PACKAGE}.api")
+    module = import_module(f"{PACKAGE}.{room}")
 
-    assert named == {home: names.split() for home, names in api._HOMES.items()}
-    assert all(hasattr(api, name) for names in named.values() for name in names)
+    assert named == {f"{at}.{one}" for at, names in module._HOMES.items() for one in names.split()}
+    assert all(hasattr(module, name.rpartition(".")[2]) for name in named)
 
 
 # The rules see what they forbid

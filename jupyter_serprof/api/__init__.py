@@ -12,6 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.model import lazy
 from jupyter_serprof.model.errors import Displayed
 
 if TYPE_CHECKING:
@@ -95,13 +96,8 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """Import what a name needs when it is first used: a first recording waits for no sweep."""
-    for home, names in _HOMES.items():
-        if name in names.split():
-            return globals().setdefault(name, getattr(import_module(home), name))
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+#: A first recording waits for no sweep.
+__getattr__ = lazy(__name__, _HOMES)
 
 
 def _bundle(document: object) -> object:

@@ -10,6 +10,8 @@ True
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -47,58 +49,35 @@ if TYPE_CHECKING:
         Waterfall,
     )
 
-__all__ = [
-    "STAGES",
-    "Anatomy",
-    "Change",
-    "Comparison",
-    "Crossover",
-    "DocumentError",
-    "Finding",
-    "Fit",
-    "Group",
-    "Heading",
-    "Lane",
-    "Limits",
-    "Part",
-    "Point",
-    "ProbeReport",
-    "ProbeUnavailable",
-    "Quality",
-    "RegressionError",
-    "Row",
-    "SerprofError",
-    "Span",
-    "Stage",
-    "Summary",
-    "Sweep",
-    "SweepTrace",
-    "Table",
-    "TableColumn",
-    "Trace",
-    "UsageError",
-    "Variant",
-    "Waterfall",
-    "WrongTypeError",
-    "describe",
-    "from_document",
-    "load",
-    "save_document",
-    "stage",
-    "stages_of",
-    "to_document",
-]
-
-#: Errors first: loading the magics needs them, and no dataclass before the first document.
-_HOMES = ("errors", "trace", "stages", "sweep", "anatomy", "document", "files")
+#: Where each name lives.
+_HOMES = {
+    "jupyter_serprof.model.anatomy": "Anatomy Part",
+    "jupyter_serprof.model.document": "from_document to_document",
+    "jupyter_serprof.model.errors": (
+        "DocumentError ProbeUnavailable RegressionError SerprofError UsageError WrongTypeError"
+    ),
+    "jupyter_serprof.model.files": "load save_document",
+    "jupyter_serprof.model.stages": "STAGES describe stage stages_of",
+    "jupyter_serprof.model.sweep": "Crossover Fit Point Sweep SweepTrace Variant",
+    "jupyter_serprof.model.trace": (
+        "Change Comparison Finding Group Heading Lane Limits ProbeReport Quality Row Span Stage "
+        "Summary Table TableColumn Trace Waterfall"
+    ),
+}
 
 
-def __getattr__(name: str) -> object:
-    """Import the nouns when they are first used."""
-    if name in __all__:
-        for home in _HOMES:
-            module = import_module(f"{__name__}.{home}")
-            if hasattr(module, name):
-                return globals().setdefault(name, getattr(module, name))
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+def lazy(module: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """Return the ``__getattr__`` of a module that imports a name from its home at first use."""
+
+    def get(name: str) -> object:
+        for home, names in homes.items():
+            if name in names.split():
+                known = vars(sys.modules[module])
+                return known.setdefault(name, getattr(import_module(home), name))
+        message = f"module {module!r} has no attribute {name!r}"
+        raise AttributeError(message)
+
+    return get
+
+
+__getattr__ = lazy(__name__, _HOMES)
