@@ -17,32 +17,18 @@ from jupyter_serprof.model.errors import DocumentError, refuse, shown
 from jupyter_serprof.model.schema import check_details, check_sweep, check_trace, validate
 from jupyter_serprof.model.stages import meet, stage
 from jupyter_serprof.model.sweep import Sweep, SweepTrace, runs_of
-from jupyter_serprof.model.trace import (
-    Heading,
-    Lane,
-    Limits,
-    Quality,
-    Row,
-    Span,
-    Stage,
-    Trace,
-    Waterfall,
-)
+from jupyter_serprof.model.trace import Heading, Lane, Row, Span, Stage, Trace, Waterfall
 
 MIME_TYPE = "application/vnd.jupyter-serprof.v1+json"
 VERSION = 1
 _NO_DEFAULT = object()
 #: What a reader assumes where a document says nothing; the traces inside a sweep say little.
-_ABSENT: dict[str, object] = {
-    "findings": (),
-    "groups": (),
-    "tables": (),
-    "anatomies": (),
-    "comparison": None,
-    "limits": Limits(),
-    "quality": Quality(),
-    "environment": {},
-    "summary": None,
+_ABSENT = {
+    name: getattr(Trace(name="", started="", wall_ns=0), name)
+    for name in (
+        *("findings", "groups", "tables", "comparison"),
+        *("limits", "quality", "environment", "summary"),
+    )
 }
 #: Keys of a sweep that came later; those that wrote without them are read and written unchanged.
 _LATER = ("parameter", "comparison", "control", "best")
@@ -191,15 +177,10 @@ def _described(
 def _columns(
     spans: Sequence[Span], stages: _Numbering, lanes: _Numbering, strings: _Numbering
 ) -> dict[str, object]:
-    return {
-        "parent": pack([span.parent for span in spans]),
-        "stage": pack([stages[span.stage] for span in spans]),
-        "lane": pack([lanes[span.lane] for span in spans]),
-        "name": pack([strings[span.name] for span in spans]),
-        "start_ns": pack([span.start_ns for span in spans]),
-        "duration_ns": pack([span.duration_ns for span in spans]),
-        "size_bytes": pack([span.size_bytes for span in spans]),
-    }
+    tables = {"stage": stages, "lane": lanes, "name": strings}
+    values = {name: [getattr(span, name) for span in spans] for name in _COLUMNS}
+    numbers = {name: [table[key] for key in values[name]] for name, table in tables.items()}
+    return {name: pack(column) for name, column in (values | numbers).items()}
 
 
 def _waterfall_data(
