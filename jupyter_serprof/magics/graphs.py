@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof import api
 from jupyter_serprof.magics.options import GRAPHSTAGES, help_text
 from jupyter_serprof.magics.run import (
-    check_limit,
-    document_named,
+    document_before,
     measure,
     run_once,
     show_panel,
@@ -75,10 +74,7 @@ def _uses(typed: str, name: str) -> bool:
 def _repeat(typed: Typed, code: Code) -> None:
     """Run the code many times and show the runs; against a document, raise if it is too slow."""
     __tracebackhide__ = True
-    options, before = typed.options, None
-    if options.compare is not None:
-        before = document_named(typed, options.compare)
-        api.check_question(before.name, options.title)
+    options, before = typed.options, document_before(typed)
     runs = api.GraphRepeats(
         code.call,
         options.title,
@@ -95,7 +91,7 @@ def _repeat(typed: Typed, code: Code) -> None:
         if runs.partial is not None:
             typed.finish_failed(runs.partial)
         raise
-    check_limit(options, measure(typed, runs if before is None else api.Against(before, runs)))
+    measure(typed, runs, before)
 
 
 _HEADS = ("name", "type", "partitions", "tasks", "layers", "results")

@@ -78,10 +78,7 @@ def _run_as_asked(typed: Typed, code: Code) -> None:
 def _run(typed: Typed, code: Code) -> None:
     """Run code, repeated and against a document if that was asked for, or send its value."""
     __tracebackhide__ = True
-    options, before = typed.options, None
-    if options.compare is not None:
-        before = document_named(typed, options.compare)
-        api.check_question(before.name, options.title)
+    options, before = typed.options, document_before(typed)
     if before is None and options.transports is not None:
         measure(typed, _trip(options, code.call()))
         return
@@ -100,8 +97,7 @@ def _run(typed: Typed, code: Code) -> None:
         name, cold = options.title, [first.trace]
         runs = api.Repeats(code.call, name, options.detail, cold, options.repeat)
     del value
-    document = measure(typed, runs if before is None else api.Against(before, runs))
-    check_limit(options, document)
+    measure(typed, runs, before)
 
 
 def _trip(options: Options, value: object, before: Trace | Sweep | None = None) -> api.RoundTrip:
@@ -109,29 +105,35 @@ def _trip(options: Options, value: object, before: Trace | Sweep | None = None) 
     return api.trip_like(before, value, title, asked, repeat, detail=options.detail)
 
 
-def document_named(typed: Typed, given: str) -> Trace | Sweep:
-    """Return the document in a variable, or else in a file.
+def document_before(typed: Typed) -> Trace | Sweep | None:
+    """Return the document that ``--compare`` names: in a variable, or else in a file.
 
     Raises
     ------
     UsageError
-        If the variable holds something else and there is no such file.
+        If the variable holds something else and there is no such file, or it is of other code.
     DocumentError
         If the file cannot be read.
     """
+    given, title = typed.options.compare, typed.options.title
+    if given is None:
+        return None
     known = typed.names.get(given)
     if isinstance(known, Trace | Sweep):
-        return known if known.name else replace(known, name=given)
-    try:
-        return api.document_of(given)
-    except Exception:
-        if known is None:
-            raise
-        message = (
-            f"{given} is a {type(known).__name__} and no document, and there is no file of that "
-            f"name. Make one first: %{typed.syntax.magic} --repeat 15 -o {given} CODE"
-        )
-        raise UsageError(message) from None
+        before = known if known.name else replace(known, name=given)
+    else:
+        try:
+            before = api.document_of(given)
+        except Exception:
+            if known is None:
+                raise
+            message = (
+                f"{given} is a {type(known).__name__} and no document, and there is no file of "
+                f"that name. Make one first: %{typed.syntax.magic} --repeat 15 -o {given} CODE"
+            )
+            raise UsageError(message) from None
+    api.check_question(before.name, title)
+    return before
 
 
 def subject_of(
@@ -151,10 +153,19 @@ def subject_of(
     return value, code.is_expression and value is not None and not recording.has_spans
 
 
-def measure(typed: Typed, experiment: api.Experiment[Sweep]) -> Sweep:
-    """Run an experiment, live, and finish its document; after an error what there is by then."""
+def measure(
+    typed: Typed, experiment: api.Experiment[Sweep], before: Trace | Sweep | None = None
+) -> None:
+    """Run an experiment, live, and finish its document; after an error what there is by then.
+
+    Raises
+    ------
+    RegressionError
+        If it is slower than the document before by more than ``--fail-above`` allows.
+    """
     __tracebackhide__ = True
     live, options = api.Live(), typed.options
+    experiment = experiment if before is None else api.Against(before, experiment)
     try:
         document = api.run(experiment, live.show if live.is_seen and not options.quiet else None)
     except BaseException as error:
@@ -163,22 +174,8 @@ def measure(typed: Typed, experiment: api.Experiment[Sweep]) -> Sweep:
             typed.finish_failed(known, live.replace)
         raise
     typed.finish(document, live.replace)
-    return document
-
-
-def check_limit(options: Options, document: Sweep) -> None:
-    """Raise if a comparison breaks the limit that was given; print where it is unknown.
-
-    Raises
-    ------
-    RegressionError
-        As `jupyter_serprof.compare`.
-    """
-    __tracebackhide__ = True
-    if options.fail_above is None:
-        return
-    said = api.check_limit(document.comparison, options.fail_above, document)
-    if said:
+    limit = options.fail_above
+    if limit is not None and (said := api.check_limit(document.comparison, limit, document)):
         print(said, file=sys.stderr)  # noqa: T201  (beside the document, which has its place)
 
 
@@ -210,7 +207,7 @@ def swept_code(typed: Typed, wanted: Range) -> Callable[[float], object]:
 
 def show_panel(typed: Typed) -> None:
     """Show the panel of a magic; its documents are stored and shown as of any line."""
-    from jupyter_serprof.panel import sizes as panels
+    from jupyter_serprof.panel.sizes import show_panel as show
 
     shell, local_ns = typed.shell, typed.local_ns
 
@@ -219,15 +216,7 @@ def show_panel(typed: Typed) -> None:
         mine = {name: value for name, value in shell.user_ns.items() if name not in hidden}
         return {**mine, **(local_ns if local_ns and local_ns is not shell.user_ns else {})}
 
-    def keep(document: Sweep | Trace, show: Callable[[Sweep | Trace], None]) -> None:
-        def place(shown: Sweep | Trace) -> bool:
-            show(shown)
-            return True
-
-        typed.finish(document, place)
-
-    is_graph = typed.syntax is GRAPHSTAGES
-    (panels.show_graph_panel if is_graph else panels.show_size_panel)(namespace, keep)
+    show(namespace, typed.finish, is_graph=typed.syntax is GRAPHSTAGES)
 
 
 def run_once(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_serprof.experiments.engine.experiment import Document
-    from jupyter_serprof.panel.runner import Job, KernelLoop, Offer, Words
+    from jupyter_serprof.panel.runner import Job, Offer, Words
 
 
 #: JupyterLab shows the text of such an output as soon as its widgets have no kernel.
@@ -57,11 +57,12 @@ class ReservedOutput:
         self._handle.update(self._widget._repr_mimebundle_()[0], raw=True)
         self._is_growing = True
 
-    def settle(self, doc: Document) -> None:
-        """Leave the document in the form that is saved."""
+    def settle(self, doc: Document) -> bool:
+        """Leave the document in the form that is saved: it has its place."""
         data, metadata = bundle(doc)
         self._handle.update(data, metadata=metadata, raw=True)
         self._is_growing = False
+        return True
 
     def close(self) -> None:
         """Grow no more."""
@@ -109,14 +110,15 @@ class Panel:
         offer: Offer,
         words: Words,
         *,
-        keep: Callable[[Document, Callable[[Document], None]], None] | None = None,
+        keep: Callable[[Document, Callable[[Document], bool]], object] = lambda doc, show: show(
+            doc
+        ),
         stages: Callable[[str], Job] | None = None,
-        turns: KernelLoop | None = None,
+        turns: KernelTurns | None = None,
         place: ReservedOutput | None = None,
     ) -> None:
         self.choice = Choice(offer, words)
         self._offer, self._words, self._stages = offer, words, stages
-        self._keep = keep or (lambda doc, show: show(doc))
         self.buttons = _buttons(words)
         self.bar, self.status, self.problem = _progress()
         self.box = _boxed(self)
@@ -128,7 +130,7 @@ class Panel:
         self.runner = Runner(
             turns or KernelTurns(),
             grew=self._place.grow,
-            ended=lambda doc: self._keep(doc, self._place.settle),
+            ended=lambda doc: keep(doc, self._place.settle),
             changed=self._show_state,
         )
         self._listen()

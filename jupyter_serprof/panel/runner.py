@@ -14,6 +14,7 @@ import time
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from jupyter_serprof.experiments.engine.experiment import Document, Experiment, steps_of
@@ -37,16 +38,6 @@ STOPPED, FAILED, DONE = "stopped", "failed", "done"
 ACTIVE = (RUNNING, STOPPING)
 
 
-class KernelLoop(Protocol):
-    """Who calls back on the thread of the kernel."""
-
-    def soon(self, call: Callable[[], None]) -> None:
-        """Call back as soon as the kernel is free; may be asked from any thread."""
-
-    def later(self, pause_s: float, call: Callable[[], None]) -> None:
-        """Call back after a pause."""
-
-
 class KernelTurns:
     """Turns of the loop that runs now, in the context of the cell that runs now.
 
@@ -61,7 +52,7 @@ class KernelTurns:
         self._context = copy_context()
 
     def soon(self, call: Callable[[], None]) -> None:
-        """Call back as soon as the kernel is free."""
+        """Call back as soon as the kernel is free; may be asked from any thread."""
         self._loop.call_soon_threadsafe(call, context=self._context)
 
     def later(self, pause_s: float, call: Callable[[], None]) -> None:
@@ -93,10 +84,10 @@ class Runner:
 
     def __init__(
         self,
-        turns: KernelLoop,
+        turns: KernelTurns,
         *,
         grew: Callable[[Document], None],
-        ended: Callable[[Document], None],
+        ended: Callable[[Document], object],
         changed: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -169,7 +160,7 @@ class Runner:
             self._end(problem)
         else:
             self._show_progress()
-            watch(lambda: self._turns.soon(self.stop))
+            watch(lambda *_: self._turns.soon(self.stop))
             self._turns.later(PAUSE_S, self._turn)
 
     def _measure(self) -> bool:
@@ -220,17 +211,11 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
 
 
-class _Interrupted:
+class _Interrupted(partial[None]):
     """A handler of SIGINT for the pauses between two turns, where an idle kernel ignores it."""
 
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
 
-    def __call__(self, *_: object) -> None:
-        self._stop()
-
-
-def watch(stop: Callable[[], None]) -> None:
+def watch(stop: Callable[..., None]) -> None:
     """Stop when the kernel is interrupted while it is idle; cells keep the handler they have."""
     if threading.current_thread() is threading.main_thread():
         before = signal.getsignal(signal.SIGINT)
@@ -278,21 +263,10 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A transport to choose.
+class Way(Source):
+    """A transport to choose; ``is_chosen`` if it takes part by default."""
 
-    Attributes
-    ----------
-    is_chosen
-        Whether it takes part by default.
-    reason
-        Why it cannot be chosen, with a remedy; "" if it can.
-    """
-
-    key: str
-    title: str
     is_chosen: bool = True
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from jupyter_serprof.panel.panel import Panel
 from jupyter_serprof.panel.runner import Job, Plan, Scale, Source, Way, Words
 
 Namespace = Callable[[], Mapping[str, object]]
-Keep = Callable[[Sweep | Trace, Callable[[Sweep | Trace], None]], None]
+Keep = Callable[[Sweep | Trace, Callable[[Sweep | Trace], bool]], object]
 
 
 def _value_of(namespace: Namespace, name: str) -> object:
@@ -67,7 +67,7 @@ class SizeOffer:
         """Return every transport; those that cannot run here with the reason."""
         made = [(kind(), _reason(kind())) for kind in TRANSPORTS.values()]
         return [
-            Way(way.key, way.title, way.is_asked() and not reason, reason) for way, reason in made
+            Way(way.key, way.title, reason, way.is_asked() and not reason) for way, reason in made
         ]
 
     def scale(self, source: str, ways: Sequence[str]) -> Scale:
@@ -133,8 +133,8 @@ class SizeOffer:
         return tuple(sorted({_rounded(size) for size in sizes[1:-1]} | {round(low), round(high)}))
 
 
-def show_size_panel(namespace: Namespace, keep: Keep) -> Panel:
-    """Display the panel of ``%serprof`` in the cell that runs now.
+def show_panel(namespace: Namespace, keep: Keep, *, is_graph: bool) -> Panel:
+    """Display the panel of ``%serprof`` or of ``%graphstages`` in the cell that runs now.
 
     Parameters
     ----------
@@ -143,6 +143,9 @@ def show_size_panel(namespace: Namespace, keep: Keep) -> Panel:
     keep
         Called at the end of each sweep with its document, and with what shows it in the cell.
     """
+    if is_graph:
+        offer = GraphOffer(namespace)
+        return Panel(offer, _GRAPH_WORDS, keep=keep, stages=offer.stages)
     return Panel(SizeOffer(namespace), _WORDS, keep=keep)
 
 
@@ -274,12 +277,6 @@ class GraphOffer:
         is_count = chunk_subject(self.namespace().get(plan.source)).is_count
         name = "npartitions" if is_count else "chunk"
         return f"%graphstages --sweep {name}={wanted}{repeat} {plan.source}"
-
-
-def show_graph_panel(namespace: Namespace, keep: Keep) -> Panel:
-    """Display the panel of ``%graphstages`` in the cell that runs now; as `show_size_panel`."""
-    offer = GraphOffer(namespace)
-    return Panel(offer, _GRAPH_WORDS, keep=keep, stages=offer.stages)
 
 
 def _lengths(array: Any) -> Scale:  # noqa: ANN401  (an array of Dask)
