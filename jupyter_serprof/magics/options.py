@@ -58,7 +58,7 @@ def _problem(name: str | None, low: str | None, high: str | None, count: str | N
     """Say what is missing or wrong; "" for a good range."""
     if not name or not _is_name(name):
         return f"{name!r} is no name of a variable" if name else "does not name the variable"
-    first, last = _range_number(low), _range_number(high)
+    first, last = _positive(low), _positive(high)
     if first is None or last is None:
         return "needs two numbers above 0, FROM and TO"
     if first >= last:
@@ -73,7 +73,7 @@ def _is_name(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
 
 
-def _range_number(text: str | None) -> float | None:
+def _positive(text: str | None) -> float | None:
     try:
         number = float(text or "")
     except ValueError:
@@ -128,49 +128,48 @@ class Syntax:
 
 
 _MOST_REPEATS = 1000
-_OUT = ("out", "NAME", "store the document in the variable NAME")
-_NAME = ("name", "TEXT", "what the document calls the run, instead of its code")
-_SAVE = (
-    "save",
-    "FILE",
-    """write x.serprof.json (also as: x), x.html, x.png, x.svg, x.md, x.csv
-                       or x.trace.json (opens in Perfetto and speedscope)""",
-)
-_PRIVATE = ("private", "", "with --save: leave all names out (SERPROF_PRIVATE=1: always)")
+_FIRST = {
+    "-o": ("out", "NAME", "store the document in the variable NAME"),
+    "--name": ("name", "TEXT", "what the document calls the run, instead of its code"),
+}
+_SAVE = """write x.serprof.json (also as: x), x.html, x.png, x.svg, x.md, x.csv
+                       or x.trace.json (opens in Perfetto and speedscope)"""
+_LAST = {
+    "--save": ("save", "FILE", _SAVE),
+    "--private": ("private", "", "with --save: leave all names out (SERPROF_PRIVATE=1: always)"),
+    "--compare": (
+        "compare",
+        "FILE_OR_NAME",
+        "run it now, 15 times, and compare it with a document",
+    ),
+    "--fail-above": ("fail_above", "PERCENT", "with --compare: raise if it got slower by more"),
+    "-q": ("quiet", "", "show nothing (for use with -o or --save)"),
+    "-h": ("help", "", "show this"),
+    "--help": ("help", "", "show this"),
+}
 _BLAME = """open the value (of a cell: the largest that crossed): the bytes of each part,
                        and every part that cannot be pickled"""
 _TRY = """what would be faster: each remedy that applies to the value (of code:
                        to what it sent), in 15 pairs, with its gain and equality"""
 _TRY_GRAPH = """what would be faster: large objects in the graph as keys of their own, or
                        scattered, in 15 pairs; runs the tasks in each"""
-_COMPARE = "run it now, 15 times, and compare it with a document"
-_FAIL_ABOVE = ("fail_above", "PERCENT", "with --compare: raise if it got slower by more")
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
                        dask,dask-scatter,arrow,lz4,zstd; or all"""
 _SWEEP = """the same for many sizes: --sweep n=1e3:1e8:12 np.ones(int(n)); code that
                        serializes is timed as it is, a value makes the round trip"""
 _CHUNK_SWEEP = """the same for many chunk sizes: --sweep chunk=100:4000:8 make(chunk)
                        recommends one; a collection instead of code is cut anew for each"""
-_QUIET = ("quiet", "", "show nothing (for use with -o or --save)")
-_HELP = ("help", "", "show this")
 
 FLAGS: dict[str, tuple[str, str, str]] = {
-    "-o": _OUT,
-    "--name": _NAME,
+    **_FIRST,
     "--repeat": ("repeat", "N", "run once cold and N times warm (not with %%serprof)"),
     "--transports": ("transports", "LIST", _TRANSPORTS),
     "--sweep": ("sweep", "n=FROM:TO:COUNT", _SWEEP),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
     "--blame": ("blame", "", _BLAME),
     "--try": ("try_", "", _TRY),
-    "--save": _SAVE,
-    "--private": _PRIVATE,
-    "--compare": ("compare", "FILE_OR_NAME", _COMPARE),
-    "--fail-above": _FAIL_ABOVE,
-    "-q": _QUIET,
-    "-h": _HELP,
-    "--help": _HELP,
-}  # fmt: skip
+    **_LAST,
+}
 
 #: What a cell cannot do.
 LINE_ONLY = ("--repeat", "--transports", "--sweep", "--compare", "--fail-above")
@@ -198,8 +197,7 @@ Options, before the code:
 GRAPHSTAGES = Syntax(
     "graphstages",
     {
-        "-o": _OUT,
-        "--name": _NAME,
+        **_FIRST,
         "--compute": ("compute", "", "compute the collection and gather it, instead of persist"),
         "--timeout": ("timeout", "SECONDS", "give up waiting after so many seconds"),
         "--sweep": ("sweep", "n=FROM:TO:COUNT", _CHUNK_SWEEP),
@@ -207,13 +205,7 @@ GRAPHSTAGES = Syntax(
         "--detail": ("detail", "", "look closer, at the price of some time"),
         "--blame": ("blame", "", "open the objects that the graph embeds: the bytes of each part"),
         "--try": ("try_", "", _TRY_GRAPH),
-        "--save": _SAVE,
-        "--private": _PRIVATE,
-        "--compare": ("compare", "FILE_OR_NAME", _COMPARE),
-        "--fail-above": _FAIL_ABOVE,
-        "-q": _QUIET,
-        "-h": _HELP,
-        "--help": _HELP,
+        **_LAST,
     },
     {
         "--compute": "Write .compute() in the cell: it runs as it is",
@@ -364,11 +356,8 @@ def _number(flag: str, value: str) -> int:
 
 
 def _seconds(flag: str, value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = 0.0
-    if not (math.isfinite(seconds) and seconds > 0):
+    seconds = _positive(value)
+    if seconds is None:
         message = f"{flag} needs a number of seconds above 0, not {value!r}: {flag} 60"
         raise UsageError(message)
     return seconds
