@@ -11,8 +11,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
+from collections.abc import Iterable, Sequence
+from itertools import count, islice
 from typing import Any
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
@@ -43,37 +43,27 @@ LOOP_LANE = "client/loop"
 
 def add_communication(run: Page, cluster: Cluster, sent: Sequence[SentGraph]) -> None:
     """Add the road of each graph from the client to the scheduler's handler."""
-    report = cluster.scheduler.report if cluster.scheduler else None
-    if report is None or cluster.scheduler is None:
+    report = cluster.scheduler.report
+    if report is None:
         return
     moved = -cluster.scheduler.offset_ns
-    messages = cluster.outgoing
     first = min((entry.handed_ns for entry in sent), default=0)
-    out = [entry for entry in messages if entry[:2] == ["update-graph", "out"]]
-    is_framed = bool(out)
+    out = [entry for entry in cluster.outgoing if entry[:2] == ["update-graph", "out"]]
+    if not out:  # no frames: scheduler and client share a process
+        handled = sorted(entry[3] for entry in report["spans"] if entry[2] == "update_graph")
+        for entry, at in zip(sent, handled, strict=False):
+            _add(run, "wire", entry.handed_ns, at + moved, None)
     # What left before is of another recording of this client, in another thread.
     out = [entry for entry in out if entry[3] >= first]
     into = [entry for entry in report["messages"] if entry[:2] == ["update-graph", "in"]]
     # By how much what came in may seem to be too early: the clocks, and what is known of them.
     early = cluster.scheduler.offset_ns - cluster.scheduler.error_ns
-    handled = sorted(entry[3] for entry in report["spans"] if entry[2] == "update_graph")
-    batches = iter(_batches(out, into, cluster.drained, early))
-    begun, left = None, 0
-    for number, entry in enumerate(sent):
-        if not is_framed:  # no frames: scheduler and client share a process
-            if number < len(handled):
-                _add(run, "wire", entry.handed_ns, handled[number] + moved, None)
-            continue
-        if left == 0:
-            batch = next(batches, None)
-            if batch is None:
-                return
-            begun, left = batch, batch[0][6]
-        left -= 1
-        if begun is not None:
-            _add(run, "batch", entry.handed_ns, begun[0][3], None)
-            if left == begun[0][6] - 1:
-                _add_wire(run, begun, moved)
+    left = iter(sent)
+    for batch in _batches(out, into, cluster.drained, early):
+        for number, entry in enumerate(islice(left, batch[0][6])):
+            _add(run, "batch", entry.handed_ns, batch[0][3], None)
+            if number == 0:
+                _add_wire(run, batch, moved)
 
 
 def _batches(
@@ -304,7 +294,8 @@ class DaskProbe(Probe):
     def _add_facts(self, run: Page, sent: Sequence[SentGraph]) -> None:
         for entry in sent:
             entry.draft.extra = None
-        reports = list(_reports(self._used))
+        known = (cluster.scheduler.report for cluster in self._used)
+        reports = [report for report in known if report is not None]
         add_sent(run, sent)
         tables = [task_table(reports), computation_table(run, sent, reports)]
         tables += self._graphs
@@ -338,16 +329,10 @@ def _used(clusters: Sequence[Cluster], sent: Sequence[SentGraph], run: Page) -> 
 
 
 def _level(cluster: Cluster) -> str:
-    if cluster.scheduler is None or cluster.scheduler.report is None:
+    if cluster.scheduler.report is None:
         return "client only"
     seen = any(station.report or station.is_here for station in cluster.workers.values())
     return "scheduler and workers" if seen else "scheduler"
-
-
-def _reports(clusters: Iterable[Cluster]) -> Iterable[Mapping[str, Any]]:
-    for cluster in clusters:
-        if cluster.scheduler is not None and cluster.scheduler.report is not None:
-            yield cluster.scheduler.report
 
 
 def _drop_pickles(run: Page, loops: set[int]) -> None:
@@ -365,7 +350,7 @@ def _drop_pickles(run: Page, loops: set[int]) -> None:
 
 def _name_collections(run: Page, cluster: Cluster, suffix: str) -> None:
     """Give garbage collections on the thread of a scheduler in this process to that scheduler."""
-    report = cluster.scheduler.report if cluster.scheduler else None
+    report = cluster.scheduler.report
     if report is None or report["pid"] != os.getpid():
         return
     lane, own = run.threads.get(report["loop_thread"]), f"scheduler{suffix}"

@@ -260,7 +260,7 @@ class Cluster:
 
     clients: tuple[Any, ...]
     token: str = field(default_factory=lambda: uuid4().hex)
-    scheduler: Station | None = None
+    scheduler: Station = field(default_factory=Station)
     workers: dict[str, Station] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
@@ -304,12 +304,12 @@ class Cluster:
             agent.stop(self.token, None)
 
     def _take(self, visit: Visit) -> None:
-        self.scheduler, answer = visit.scheduler, visit.answer
+        self.scheduler, answer = visit.scheduler or self.scheduler, visit.answer
         self.missing += visit.missing
         self.trouble += visit.troubles
         if any(client.status == "closed" for client in self.clients):
             self.trouble = ["the client was closed, and the notes of the agents with it"]
-        elif self.scheduler is not None and answer is not None:
+        elif answer is not None:
             self.scheduler.report = answer["report"]
             silent = {a: each for a, each in answer["stations"].items() if not self._add(a, each)}
             if silent:
@@ -327,7 +327,7 @@ class Cluster:
 
     def _add(self, address: str, known: dict[str, Any]) -> bool:
         """Add what is known of a worker; return whether it answered to the end."""
-        if "clock" not in known or self.scheduler is None:
+        if "clock" not in known:
             return False
         station = self.workers[address] = Station(delay_s=known["delay"])
         station.is_here = known["pid"] == os.getpid()

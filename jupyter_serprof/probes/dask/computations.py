@@ -157,7 +157,7 @@ def match(sent: Sequence[SentGraph], cluster: Cluster) -> None:
 
     A scheduler notes no graph that it could not take in.
     """
-    report = cluster.scheduler.report if cluster.scheduler else None
+    report = cluster.scheduler.report
     left = list(report["computations"]) if report else []
     for entry in sent:
         sign = entry.draft.extra[2]
@@ -167,7 +167,7 @@ def match(sent: Sequence[SentGraph], cluster: Cluster) -> None:
             left.remove(found)
             entry.noted = found
         last = found["last_finished"] if found else None
-        if last is not None and cluster.scheduler is not None:
+        if last is not None:
             entry.end_ns = last - cluster.scheduler.offset_ns
 
 

@@ -55,12 +55,11 @@ def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
     suffix
         Tells the lanes of a second cluster apart.
     """
-    station = cluster.scheduler
-    report = station.report if station else None
-    if station is None or report is None:
+    report = cluster.scheduler.report
+    if report is None:
         return
     names = Names(run, suffix)
-    where = _Places(names, station, cluster.workers, report)
+    where = _Places(names, cluster.scheduler, cluster.workers, report)
     for entry in (*report["spans"], *report["blocks"]):
         where.add(entry)
     _cut_envelopes(run, names)
@@ -124,7 +123,7 @@ class _Places:
 
     def add(self, entry: Sequence[Any]) -> None:
         """Add one interval that the scheduler knows of."""
-        index, stage, name, start, end, size, count, busy = entry
+        index, stage, _, start, end, _, count, _ = entry
         if index in (SCHEDULER, OFFLOAD):
             lane, moved, error = self.names.scheduler(index), -self.station.offset_ns, 0
             kind = "scheduler"
@@ -133,12 +132,10 @@ class _Places:
             lane, kind = self.names.worker(address, place), "worker"
             moved, error = self._of_worker(address)
             moved += _into(self.names.run, start + moved, end + moved, error)
-        details = {"tasks" if stage.startswith("dask.dispatch") else "count": count}
-        # Joined spans begin with the first of their tasks and last as long as all of them.
-        begin = start + moved
-        draft = Draft(stage, name, lane, begin, begin + min(busy, end - start), _ROLE, None, size)
-        draft.details = details if count != 1 or stage.startswith("dask.dispatch") else {}
-        self.keep(draft, kind, error)
+        is_dispatch = stage.startswith("dask.dispatch")
+        word = "tasks" if is_dispatch else "count"
+        details = {word: count} if count != 1 or is_dispatch else {}
+        self.keep(_joined(lane, entry, moved, **details), kind, error)
 
     def _of_worker(self, address: str) -> tuple[int, int]:
         """Return what to add to times of a worker, and how far they may be off.
@@ -167,6 +164,13 @@ class _Places:
             if kind == "worker":
                 offset, error = 0, max(error, error_ns)
             run.lanes[draft.lane] = Lane(draft.lane, kind, len(run.lanes), offset, error)
+
+
+def _joined(lane: str, entry: Sequence[Any], moved: int, **details: int) -> Draft:
+    """Return the draft of joined intervals: from the first one, as long as all of them."""
+    _, stage, name, start, end, size, _, busy = entry
+    begin, length = start + moved, min(busy, end - start)
+    return Draft(stage, name, lane, begin, begin + length, _ROLE, None, size, details)
 
 
 def _into(run: Page, start: int, end: int, error_ns: int) -> int:
@@ -212,10 +216,8 @@ def _add_messages(where: _Places, cluster: Cluster) -> None:
         _add_loop(where, station, lane, wires)
     wires.fold()
     keys = list(lanes)
-    for lane, stage, name, start, end, size, count, busy in wires.kept:
-        draft = Draft(stage, name, keys[lane], start, start + min(busy, end - start), _ROLE)
-        draft.size_bytes, draft.details = size, {"tasks": count}
-        where.keep(draft, "worker")
+    for entry in wires.kept:
+        where.keep(_joined(keys[entry[0]], entry, 0, tasks=entry[6]), "worker")
 
 
 def _size_transfers(where: _Places, address: str, report: Mapping[str, Any]) -> None:
@@ -230,15 +232,13 @@ def _size_transfers(where: _Places, address: str, report: Mapping[str, Any]) -> 
 def _add_loop(where: _Places, station: Station, lane: int, wires: JoinedBlocks) -> None:
     """Add what a worker's event loop did, on its own clock."""
     report, moved = station.report or {}, -station.offset_ns
-    for index, stage, name, start, end, size, count, busy in report["blocks"]:
+    for entry in report["blocks"]:
+        index, stage, name, start, end, size, count, _ = entry
         if stage in {"dask.dispatch.decode", "dask.report", "import"}:
             wires.add(lane, stage, name, start + moved, end + moved, size, count)
         elif stage == "dask.worker":
-            address, place = report["lanes"][index]
-            key = where.names.worker(address, place)
-            begin = start + moved
-            draft = Draft(stage, name, key, begin, begin + min(busy, end - start), _ROLE)
-            where.keep(draft, "worker", station.error_ns)
+            key = where.names.worker(*report["lanes"][index])
+            where.keep(_joined(key, entry, moved), "worker", station.error_ns)
 
 
 def _add_outstanding(where: _Places, report: Mapping[str, Any]) -> None:
