@@ -77,22 +77,9 @@ def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
 
 def pickle_places(module: str) -> list[Place]:
     """Return the places of a module that has the four functions of pickle."""
-    dumps = partial(
-        Place,
-        stage="pickle.dumps",
-        role=DUMPS_ROLE,
-        inside=_INSIDE_DUMPS,
-        faults="thread",
-        joins=True,
-    )
-    loads = partial(
-        Place,
-        stage="pickle.loads",
-        role=LOADS_ROLE,
-        inside=_INSIDE_LOADS,
-        faults="thread",
-        joins=True,
-    )
+    place = partial(Place, faults="thread", joins=True)
+    dumps = partial(place, stage=DUMPS_ROLE, role=DUMPS_ROLE, inside=_INSIDE_DUMPS)
+    loads = partial(place, stage=LOADS_ROLE, role=LOADS_ROLE, inside=_INSIDE_LOADS)
     return [
         dumps(f"{module}:dumps", before=count_buffers, after=note_dumped),
         dumps(f"{module}:dump"),

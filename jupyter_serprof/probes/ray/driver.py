@@ -113,10 +113,6 @@ def _array_form(value: Any) -> str:  # noqa: ANN401
     return "object" if value.dtype.hasobject else "" if value.flags.forc else "strided"
 
 
-def _note_elements(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    return len(args[2]), kind_name(type(args[2][0]))
-
-
 def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     size = raw = 0
     for each in args[1]:
@@ -142,17 +138,9 @@ def _note_reference(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # 
     return args[0].is_in_band_serialization(), task_id(args[1])
 
 
-def _note_split(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    return token
-
-
 def _note_function(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     name = getattr(args[1], "_function_name", None) or getattr(args[1], "__name__", "")
     return weakref.ref(args[1]), str(name).rpartition(".")[2]
-
-
-def _note_submitted(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    return task_id(result)
 
 
 def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -184,7 +172,7 @@ def driver_places(*, detail: bool) -> list[Place]:
             f"{_CONTEXT}._serialize_to_pickle5",
             "ray.pickle",
             "ray.serialize",
-            after=_note_elements,
+            after=lambda _, args, *__: (len(args[2]), kind_name(type(args[2][0]))),
             joins=True,
             parted=lambda noted: noted and (noted[1], noted[0]),
             whole=lambda kind, count: (count, kind),
@@ -197,7 +185,7 @@ def driver_places(*, detail: bool) -> list[Place]:
             fetch,
             "ray.get",
             before=split_get if detail else None,
-            after=_note_split if detail else None,
+            after=(lambda token, *_: token) if detail else None,
             joins=not detail,
         ),
         Place(
@@ -208,7 +196,10 @@ def driver_places(*, detail: bool) -> list[Place]:
             joins=True,
         ),
         Place(_SUBMIT_TASK, "ray.submit", "ray.submit", after=_note_task),
-        *[Place(path, "ray.submit", "ray.submit", after=_note_submitted) for path in _SUBMIT],
+        *[
+            Place(path, "ray.submit", "ray.submit", after=lambda *call: task_id(call[-1]))
+            for path in _SUBMIT
+        ],
         *[Place(path, "ray.export", "ray.export", after=_note_function) for path in _EXPORT],
         *pickle_places("ray.cloudpickle"),
     ]

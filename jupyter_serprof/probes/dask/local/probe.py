@@ -77,10 +77,6 @@ def _note_key(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: 
     return Failed(args[0]) if result[2] else args[0]
 
 
-def _note_process(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    return args[0].pid
-
-
 def _with_clocks(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
     """Let workers note the times of tasks, for each recording that runs."""
     probes = [probe for recorder in active_recorders() for probe in recorder.probes]
@@ -157,7 +153,7 @@ def scheduler_places() -> list[Place]:
         Place(f"{processes}:cull", "dask.optimize", "dask.fuse"),
         Place(f"{processes}:fuse", "dask.optimize", "dask.fuse"),
         Place("concurrent.futures.process:ProcessPoolExecutor.shutdown", "dask.wait", SHUTDOWN),
-        Place(_SPAWN_PLACE, "dask.schedule", "dask.spawn", after=_note_process),
+        Place(_SPAWN_PLACE, "dask.schedule", "dask.spawn", after=lambda _, args, *__: args[0].pid),
     ]
 
 
