@@ -17,8 +17,7 @@ import pytest
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.objects.culprits import find_culprits
 from jupyter_serprof.probes.dask.graph.graph import KeptGraphs, table
-from jupyter_serprof.probes.dask.graph.holders import graph_objects
-from jupyter_serprof.probes.dask.graph.look import GraphBytes
+from jupyter_serprof.probes.dask.graph.look import GraphBytes, graph_objects
 from jupyter_serprof.probes.dask.graph.look import graph_bytes as graph_bytes_of
 from jupyter_serprof.probes.dask.graph.picklers import find_unpicklable
 from jupyter_serprof.probes.dask.graph.sections import LOW_LEVEL, sections, sent_graph

@@ -28,8 +28,7 @@ from jupyter_serprof.objects.labels import is_by_value, is_closed, key_label, ki
 from jupyter_serprof.objects.look import contiguous_bytes
 from jupyter_serprof.objects.picklers import held_by_both
 from jupyter_serprof.objects.walk import parts_of, payloads
-from jupyter_serprof.probes.dask.graph.holders import graph_objects, label
-from jupyter_serprof.probes.dask.graph.look import graph_bytes
+from jupyter_serprof.probes.dask.graph.look import graph_bytes, graph_objects, label
 from jupyter_serprof.probes.dask.graph.picklers import find_unpicklable
 from jupyter_serprof.views.blame import anatomy_lines
 

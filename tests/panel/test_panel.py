@@ -14,8 +14,9 @@ from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.experiments.engine.experiment import Document, Steps
 from jupyter_serprof.experiments.sizes.subject import list_data
 from jupyter_serprof.model import Sweep, UsageError
+from jupyter_serprof.panel import runner as loops
 from jupyter_serprof.panel.panel import Panel
-from jupyter_serprof.panel.runner import Job, KernelTurns, Plan, Runner, Scale, Source, Way, Words
+from jupyter_serprof.panel.runner import Job, Plan, Runner, Scale, Source, Way, Words
 from jupyter_serprof.panel.sizes import GraphOffer, SizeOffer
 
 WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing to measure.")
@@ -29,7 +30,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(experiment, name, 0)
 
 
-class Later(KernelTurns):
+class Later(loops.KernelTurns):
     """Turns that come when the test says so."""
 
     def __init__(self) -> None:

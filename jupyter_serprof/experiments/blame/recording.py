@@ -25,7 +25,7 @@ from jupyter_serprof.model.units import format_bytes, format_count, shortened
 from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, notebook_name
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
-from jupyter_serprof.probes.dask.graph.holders import Found, graph_objects
+from jupyter_serprof.probes.dask.graph.look import Found, graph_objects
 from jupyter_serprof.probes.dask.graph.sections import LARGE_BYTES
 
 

@@ -183,18 +183,14 @@ class Agent:
         self.bytes[op + " messages " + way] += 1
         self.bytes[op + " tasks " + way] += count
         lane = OFFLOAD if size > OFFLOADED_BYTES else SCHEDULER
-        if op == "data":
-            if len(self.messages) < MOST_MESSAGES:
-                self.messages.append(list(message))
-            return
+        if len(self.messages) < MOST_MESSAGES:
+            self.messages.append(list(message))
         stage = _STAGES.get((op, way))
         if stage is not None:
             self.blocks.add(lane, stage, op, start, end, size, count)
-        elif way == "in":
+        elif way == "in" and op != "data":
             self.span("dask.communicate.read", "read", first, start, size, count, SCHEDULER)
             self.span("dask.communicate.decode", "from_frames", start, end, size, count, lane)
-        if len(self.messages) < MOST_MESSAGES:
-            self.messages.append(list(message))
 
     def lane_here(self) -> int | None:
         """Return the lane of this thread; None if it is no thread of the scheduler."""
@@ -336,10 +332,7 @@ def _prefix_data(prefix: Prefix) -> dict[str, Any]:
             *[compute.quantile(share) for share in (0.25, 0.5, 0.75)],
             compute.most if compute.count else None,
         ],
-        "transfer": prefix.transfer,
-        "disk": prefix.disk,
-        "result_bytes": prefix.result_bytes,
-        "errors": prefix.errors,
+        **{name: known for name, known in vars(prefix).items() if name != "compute"},
     }
 
 
