@@ -16,15 +16,7 @@ from jupyter_serprof.model import lazy
 from jupyter_serprof.model.errors import Displayed
 
 if TYPE_CHECKING:
-    from jupyter_serprof.api.comparisons import (
-        check_limit,
-        check_question,
-        compare,
-        document_of,
-        limit_share,
-        stopped,
-        trip_like,
-    )
+    from jupyter_serprof.api.comparisons import check_limit, compare, document_of, trip_like
     from jupyter_serprof.api.documents import (
         bundle,
         checked_path,
@@ -35,22 +27,18 @@ if TYPE_CHECKING:
         to_dataframe,
         to_markdown,
     )
-    from jupyter_serprof.api.objects import (
-        DaskTryout,
-        TryingRecording,
-        Tryout,
-        blame,
-        try_code,
-        try_remedies,
-    )
+    from jupyter_serprof.api.objects import blame, try_remedies
     from jupyter_serprof.api.recordings import graphstages, profile, record, stage_recording
     from jupyter_serprof.api.sweeps import chunk_sweep, roundtrip, size_sweep, sweep
     from jupyter_serprof.capture.interrupts import held
     from jupyter_serprof.capture.recorder import span
+    from jupyter_serprof.experiments.blame.keeper import TryingRecording
     from jupyter_serprof.experiments.blame.recording import BlameRun, blame_graph
     from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
+    from jupyter_serprof.experiments.compare.limit import limit_share
     from jupyter_serprof.experiments.compare.repeats import Repeats
-    from jupyter_serprof.experiments.compare.runs import Against
+    from jupyter_serprof.experiments.compare.runs import Against, stopped
+    from jupyter_serprof.experiments.compare.samples import check_question
     from jupyter_serprof.experiments.engine.experiment import (
         Experiment,
         complete,
@@ -66,31 +54,38 @@ if TYPE_CHECKING:
         list_collections,
         require_dask,
     )
+    from jupyter_serprof.experiments.remedies.code import try_code
+    from jupyter_serprof.experiments.remedies.graph import DaskTryout
+    from jupyter_serprof.experiments.remedies.value import Tryout
     from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
     from jupyter_serprof.views.notebook.bundle import Live
 
 #: Where each name lives.
 _HOMES = {
-    "jupyter_serprof.api.comparisons": (
-        "check_limit check_question compare document_of limit_share stopped trip_like"
-    ),
+    "jupyter_serprof.api.comparisons": "check_limit compare document_of trip_like",
     "jupyter_serprof.api.documents": (
         "bundle checked_path import_timeline load save show to_dataframe to_markdown"
     ),
-    "jupyter_serprof.api.objects": "DaskTryout TryingRecording Tryout blame try_code try_remedies",
+    "jupyter_serprof.api.objects": "blame try_remedies",
     "jupyter_serprof.api.recordings": "graphstages profile record stage_recording",
     "jupyter_serprof.api.sweeps": "chunk_sweep roundtrip size_sweep sweep",
     "jupyter_serprof.capture.interrupts": "held",
     "jupyter_serprof.capture.recorder": "span",
+    "jupyter_serprof.experiments.blame.keeper": "TryingRecording",
     "jupyter_serprof.experiments.blame.recording": "BlameRun blame_graph",
     "jupyter_serprof.experiments.chunks.sweep": "ChunkSweep",
+    "jupyter_serprof.experiments.compare.limit": "limit_share",
     "jupyter_serprof.experiments.compare.repeats": "Repeats",
-    "jupyter_serprof.experiments.compare.runs": "Against",
+    "jupyter_serprof.experiments.compare.runs": "Against stopped",
+    "jupyter_serprof.experiments.compare.samples": "check_question",
     "jupyter_serprof.experiments.engine.experiment": "Experiment complete kept resume run",
     "jupyter_serprof.experiments.engine.order": "log_spaced",
     "jupyter_serprof.experiments.graphs.repeats": "GraphRepeats",
     "jupyter_serprof.experiments.graphs.stages": "GraphStages explained",
     "jupyter_serprof.experiments.graphs.values": "is_collection list_collections require_dask",
+    "jupyter_serprof.experiments.remedies.code": "try_code",
+    "jupyter_serprof.experiments.remedies.graph": "DaskTryout",
+    "jupyter_serprof.experiments.remedies.value": "Tryout",
     "jupyter_serprof.experiments.roundtrip.trip": "RoundTrip",
     "jupyter_serprof.views.notebook.bundle": "Live",
 }

@@ -11,7 +11,7 @@ from typing import overload
 from jupyter_serprof.api.documents import load
 from jupyter_serprof.experiments.compare.limit import check, limit_share
 from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, runs_within_budget
-from jupyter_serprof.experiments.compare.runs import Against, Pairs, stopped, transports_of
+from jupyter_serprof.experiments.compare.runs import Against, Pairs, transports_of
 from jupyter_serprof.experiments.compare.samples import check_question, same_code
 from jupyter_serprof.experiments.compare.verdict import compare as compare_documents
 from jupyter_serprof.experiments.engine.experiment import run
@@ -19,15 +19,6 @@ from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.model import Comparison, RegressionError, Sweep, Trace, UsageError
 from jupyter_serprof.model.files import SUFFIX
 
-__all__ = [
-    "check_limit",
-    "check_question",
-    "compare",
-    "document_of",
-    "limit_share",
-    "stopped",
-    "trip_like",
-]
 Document = Trace | Sweep | str | os.PathLike[str]
 Code = Callable[[], object]
 

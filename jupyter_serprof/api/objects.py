@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from jupyter_serprof.experiments.blame.keeper import TryingRecording
 from jupyter_serprof.experiments.blame.recording import Blame
 from jupyter_serprof.experiments.engine.experiment import kept, run
 from jupyter_serprof.experiments.engine.order import BLAME_S, TRIALS
 from jupyter_serprof.experiments.graphs.values import is_collection
-from jupyter_serprof.experiments.remedies.code import try_code
 from jupyter_serprof.experiments.remedies.graph import DaskTryout
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.model import Anatomy, Sweep
@@ -58,9 +56,6 @@ def blame(value: object, name: str | None = None, *, budget_s: float = BLAME_S) 
     made = Blame(value, known if isinstance(known, str) else "it", budget_s)
     with kept(made.anatomy):
         return made.run()
-
-
-__all__ = ["DaskTryout", "TryingRecording", "Tryout", "is_collection", "try_code", "try_remedies"]
 
 
 def try_remedies(

@@ -12,8 +12,6 @@ from jupyter_serprof.experiments.sizes.subject import serializes, subject_of
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Sweep
 
-__all__ = ["chunk_sweep", "roundtrip", "size_sweep", "sweep"]
-
 
 def sweep(  # noqa: PLR0913  (the options of the magic)
     make: object,
