@@ -7,7 +7,7 @@ named once and pointed at by index. The shape is fixed by ``trace.v1.json`` and 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -126,22 +126,18 @@ def _check_version(version: object) -> None:
         raise DocumentError(message)
 
 
-class _Numbering:
+class _Numbering(dict[str, int]):
     """Numbers things in the order in which they are first met."""
 
-    def __init__(self, first: Iterable[str] = ()) -> None:
-        self.index: dict[str, int] = {}
-        for key in first:
-            self[key]  # a key given twice takes one place
-
-    def __getitem__(self, key: str) -> int:
-        return self.index.setdefault(key, len(self.index))
+    def __missing__(self, key: str) -> int:
+        return self.setdefault(key, len(self))
 
 
 def _trace_document(trace: Trace) -> dict[str, object]:
-    stages = _Numbering(entry.key for entry in trace.stages)
-    lanes = _Numbering(lane.key for lane in trace.lanes)
-    strings = _Numbering()
+    stages, lanes, strings = _Numbering(), _Numbering(), _Numbering()
+    for numbers, known in ((stages, trace.stages), (lanes, trace.lanes)):
+        for entry in known:
+            numbers.setdefault(entry.key, len(numbers))
     spans = _columns(trace.spans, stages, lanes, strings)
     waterfall = _waterfall_data(trace.waterfall, stages, lanes) if trace.waterfall else None
     special = {"stages", "lanes", "spans", "waterfall", "anatomies"}
@@ -158,7 +154,7 @@ def _trace_document(trace: Trace) -> dict[str, object]:
         **plain,
         "stages": _described(stages, trace.stages, stage),
         "lanes": _described(lanes, trace.lanes, Lane),
-        "strings": list(strings.index),
+        "strings": list(strings),
         "spans": spans,
         "details": details,
         "waterfall": waterfall,
@@ -171,7 +167,7 @@ def _described(
 ) -> list[object]:
     """Return the entries of a table, the first one of each key; what nobody described is made."""
     by_key = {entry.key: entry for entry in reversed(known)}
-    return [encode(by_key.get(key) or make(key)) for key in table.index]
+    return [encode(by_key.get(key) or make(key)) for key in table]
 
 
 def _columns(
