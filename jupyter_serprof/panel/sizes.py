@@ -170,10 +170,9 @@ def _rounded(size: float) -> int:
 
 def _bytes_scale(most_bytes: float, words: str) -> Scale:
     """Return 1, 2 and 5 of each power of ten up to a bound."""
-    ladder = _round_numbers(_LEAST_BYTES, _MOST_BYTES)
-    numbers = [number for number in ladder if number <= most_bytes] or [_LEAST_BYTES]
-    high = max(at for at, n in enumerate(numbers) if n <= _FIRST_HIGH_BYTES)
-    return Scale(tuple((format_label(n), float(n)) for n in numbers), 0, high, words)
+    ladder = _steps(_LEAST_BYTES, _MOST_BYTES, format_label)
+    steps = tuple(step for step in ladder if step[1] <= most_bytes) or ladder[:1]
+    return Scale(steps, 0, _at(steps, _FIRST_HIGH_BYTES), words)
 
 
 def _rows_scale(data: Data, guard: MemoryGuard) -> Scale:
@@ -192,7 +191,7 @@ def _rows_scale(data: Data, guard: MemoryGuard) -> Scale:
 
 def _counts_scale(rows: int) -> Scale:
     """Return steps in rows, where their size is unknown."""
-    steps = tuple((f"{text} rows", number) for text, number in _plain_steps(1, rows))
+    steps = _steps(1, rows, "{:,} rows".format)
     words = f"Its leading rows are taken: up to all {rows:,} of them."
     return Scale(steps, 0, len(steps) - 1, words)
 
@@ -283,7 +282,7 @@ def _lengths(array: Any) -> Scale:  # noqa: ANN401  (an array of Dask)
     """Return lengths up to that of the longest axis."""
     known = [int(length) for length in array.shape if length == length and length > 0]  # noqa: PLR0124  (nan: unknown)
     longest = max(known, default=1)
-    steps = _plain_steps(max(1, int(longest * _SHORTEST_SHARE)), longest)
+    steps = _steps(max(1, int(longest * _SHORTEST_SHARE)), longest)
     words = f"How long a chunk is along each axis; the longest axis has {longest:,}."
     return Scale(steps, _at(steps, longest * _FIRST_SHARE), len(steps) - 1, words)
 
@@ -291,13 +290,15 @@ def _lengths(array: Any) -> Scale:  # noqa: ANN401  (an array of Dask)
 def _partitions(frame: Any) -> Scale:  # noqa: ANN401  (a frame or bag of Dask)
     """Return numbers of partitions."""
     now = int(frame.npartitions)
-    steps = _plain_steps(1, max(_MOST_PARTITIONS, now))
+    steps = _steps(1, max(_MOST_PARTITIONS, now))
     words = f"Into how many partitions it is cut; now there are {now:,}."
     return Scale(steps, _at(steps, now / 4), _at(steps, now * 4), words)
 
 
-def _plain_steps(low: int, high: int) -> tuple[tuple[str, float], ...]:
-    return tuple((f"{number:,}", float(number)) for number in _round_numbers(low, high))
+def _steps(
+    low: int, high: int, label: Callable[[float], str] = "{:,}".format
+) -> tuple[tuple[str, float], ...]:
+    return tuple((label(number), float(number)) for number in _round_numbers(low, high))
 
 
 def _round_numbers(low: int, high: int) -> list[int]:
