@@ -12,6 +12,7 @@ from jupyter_serprof.probes.dask.agent.notes import OFFLOAD, SCHEDULER
 from jupyter_serprof.probes.dask.agent.totals import JoinedBlocks
 from jupyter_serprof.probes.dask.cluster import Cluster, Station
 from jupyter_serprof.probes.dask.computations import TASK_COLUMNS
+from jupyter_serprof.probes.dask.sampling import Piece, Seen, gaps_filled
 
 _ROLE = "dask.cluster"
 _REPORTS = ("task-finished", "task-erred")
@@ -83,25 +84,12 @@ def _cut_envelopes(run: Page, names: Names) -> None:
     lane, helper = names.scheduler(SCHEDULER), names.scheduler(OFFLOAD)
     helped = sorted((draft.start, draft.end) for draft in run.drafts if draft.lane == helper)
     for draft in [d for d in run.drafts if d.lane == lane and d.stage == "dask.schedule"]:
-        pieces = list(_without(draft.start, draft.end, helped))
-        for start, end in pieces[1:]:
-            run.drafts.append(Draft(draft.stage, draft.name, lane, start, end, _ROLE, draft))
+        whole = Piece(draft.start, draft.end, Seen(draft.stage, draft.name))
+        pieces = list(gaps_filled([whole], helped))
+        for start, end, (stage, name) in pieces[1:]:
+            run.drafts.append(Draft(stage, name, lane, start, end, _ROLE, draft))
         if pieces:
-            draft.start, draft.end = pieces[0]
-
-
-def _without(start: int, end: int, holes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield what is left of an interval without holes, which are in order and may overlap."""
-    at = start
-    for low, high in holes:
-        if low >= end:
-            break
-        if high > at:
-            if low > at:
-                yield at, low
-            at = min(end, high)
-    if at < end:
-        yield at, end
+            draft.start, draft.end, _ = pieces[0]
 
 
 def _note_cloudpickles(run: Page, report: Mapping[str, Any]) -> None:
