@@ -45,7 +45,6 @@ class Probe:
 
     name: ClassVar[str] = ""
     library: ClassVar[str] = ""
-    requires: ClassVar[str] = ""
     stages: ClassVar[tuple[Stage, ...]] = ()
     #: Findings of its own: functions from a trace to findings.
     rules: ClassVar[tuple[Callable[[Trace], Iterable[Finding]], ...]] = ()

@@ -148,7 +148,6 @@ class InterpreterProbe(Probe):
 
     name = "interpreter"
     library = "importlib"
-    requires = "python"
     #: What the collector calls, the very object; None without a recording.
     _callback: object = None
     _own: _OwnThread | None = None

@@ -197,7 +197,6 @@ class PickleProbe(_PickleFamily):
 
     name = "pickle"
     library = "pickle"
-    requires = "python"
 
 
 class CloudpickleProbe(_PickleFamily):
@@ -205,5 +204,4 @@ class CloudpickleProbe(_PickleFamily):
 
     name = "cloudpickle"
     library = "cloudpickle"
-    requires = "cloudpickle>=2"
     modules = ("cloudpickle.cloudpickle",)

@@ -208,7 +208,6 @@ class DaskProbe(Probe):
 
     name = "dask"
     library = "distributed"
-    requires = "dask"
 
     def __init__(self, *, detail: bool = False) -> None:
         super().__init__(detail=detail)

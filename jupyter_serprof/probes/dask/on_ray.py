@@ -42,7 +42,6 @@ class DaskRayProbe(Probe):
 
     name = "dask-ray"
     library = _MODULE
-    requires = "ray"
 
     def places(self) -> list[Place]:
         """Return the places of the scheduler that hands a graph to Ray."""

@@ -203,7 +203,6 @@ class ConstructionSampler(Probe):
 
     name = "construction"
     library = "sys"
-    requires = "python"
 
     def __init__(self, *, detail: bool = False, interval_s: float = INTERVAL_S) -> None:
         super().__init__(detail=detail)
@@ -316,7 +315,7 @@ class ConstructionSampler(Probe):
 
 
 class Piece(NamedTuple):
-    """A part of the main lane that no watched call covers; ns."""
+    """A part of a lane that no watched call covers; ns."""
 
     start: int
     end: int

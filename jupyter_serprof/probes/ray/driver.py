@@ -234,7 +234,6 @@ class RayDriverProbe(Probe):
 
     name = "ray"
     library = "ray"
-    requires = "ray>=2.40"
 
     def arm(self, recorder: Recorder) -> None:
         """Listen at the public names and, unless this is Ray Client, inside them."""

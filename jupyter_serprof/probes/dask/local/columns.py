@@ -120,10 +120,6 @@ class Log:
         """Pass on that our own part of a hook failed."""
         self._sink.failed(place, error)
 
-    def __len__(self) -> int:
-        """How many calls there are in all threads."""
-        return sum(map(len, self.tracks.values()))
-
 
 def _key_of_error() -> object:
     """Return the key of the task that is raising now: its frame is just above the hook's."""

@@ -166,7 +166,6 @@ class DaskLocalProbe(Probe):
 
     name = "dask-local"
     library = "dask"
-    requires = "dask"
 
     def __init__(self, *, detail: bool = False) -> None:
         super().__init__(detail=detail)
