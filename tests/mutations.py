@@ -79,7 +79,7 @@ probes/__init__.py: probes/test_probe_base.py
 probes/interpreter.py: probes/test_interpreter_probe.py
 self._callbacks.append(callback) => self._callbacks.count(callback)
 probes/dask/computations.py: clusters/test_dask_client.py
-if begins and not ended: => if begins and ended:
+if ended or not begins: => if not ended or not begins:
 probes/dask/tasks.py: clusters/test_dask_client.py
 if index in (SCHEDULER, OFFLOAD): => if index not in (SCHEDULER, OFFLOAD):
 probes/ray/tasks.py: probes/test_ray_alive.py

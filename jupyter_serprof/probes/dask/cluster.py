@@ -201,7 +201,8 @@ class Visit:
         """Bring the agent, or renew its lease; where it begins, each client says so."""
         agent = load_agent()
         running = time.perf_counter_ns(), tuple(agent.AGENTS)  # the time first: more may begin
-        known: dict[str, Any] = await self._ask(line, "start", self._ids, os.getpid(), running)
+        ids = tuple(client.id for client in self.clients)
+        known: dict[str, Any] = await self._ask(line, "start", ids, os.getpid(), running)
         for client in self.clients if known["is_new"] else ():
             # Behind all that it sent before, and not by what another recording may watch.
             send = client._send_to_scheduler_safe  # noqa: SLF001
@@ -219,10 +220,6 @@ class Visit:
 
     async def _ask(self, line: Any, verb: str, *args: Any) -> Any:  # noqa: ANN401
         return await load_agent().ask(line.run_function, verb, self.token, *args)
-
-    @property
-    def _ids(self) -> tuple[str, ...]:
-        return tuple(client.id for client in self.clients)
 
 
 def is_talk(thread: int, at_ns: int) -> bool:

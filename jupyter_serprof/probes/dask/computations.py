@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
@@ -90,7 +90,7 @@ def find_sent(run: Page) -> list[SentGraph]:
     for draft in run.drafts:
         if draft.role == "dask.graph" and draft.extra is not None:
             _, layers, _, keys, total, _ = draft.extra
-            title = _named(keys, total)
+            title = named(keys, total)
             found[id(draft)] = SentGraph(draft, _call_around(draft), title, layers=layers)
             found[id(draft)].handed_ns = draft.end
     for draft in run.drafts:
@@ -145,7 +145,7 @@ def _prefix(key: object) -> str:
     return str(key_split(key))
 
 
-def _named(keys: Sequence[Any], total: int) -> str:
+def named(keys: Sequence[Any], total: int) -> str:
     """Return what is computed, by the names of its last layers or keys."""
     names = dict.fromkeys(map(_prefix, keys))
     more = f" and {total - len(keys)} more" if total > len(keys) else ""
@@ -195,17 +195,13 @@ def add_sent(run: Page, sent: Sequence[SentGraph]) -> None:
     begins: list[tuple[int, list[str]]] = []
     before = run.start
     for entry in sent:
-        name = f"{entry.kind} {entry.title}"
         ended = [end for end in waits if before < end <= entry.draft.start]
-        if begins and not ended:
-            begins[-1][1].append(name)
-        else:
-            begins.append((ended[-1] if ended else run.start, [name]))
+        if ended or not begins:
+            begins.append((ended[-1] if ended else run.start, []))
+        begins[-1][1].append(f"{entry.kind} {entry.title}")
         before = entry.draft.end
-    ends = [*(start for start, _ in begins[1:]), run.end]
-    add_groups(
-        run, [(start, end, names) for (start, names), end in zip(begins, ends, strict=False)]
-    )
+    edges = pairwise([*begins, (run.end, [])])
+    add_groups(run, [(start, end, names) for (start, names), (end, _) in edges])
 
 
 def add_groups(run: Page, blocks: Sequence[tuple[int, int, Sequence[str]]]) -> None:

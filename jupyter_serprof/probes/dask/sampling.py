@@ -43,24 +43,16 @@ _BELOW = _RUNNERS | {_OURS}
 #: Parts of module names that say nothing to people: ``dask.array.core`` is ``array``.
 _SILENT_PARTS = ("core", "dask_expr")
 #: Calls that do not build a graph; their own time, between the calls that probes watch.
-_OTHER_CALLS = {
-    "compute": "dask.prepare",
-    "persist": "dask.prepare",
-    "Client.submit": "dask.submit",
-    "Client.map": "dask.submit",
-    "Client.get": "dask.submit",
-    "Client.compute": "dask.submit",
-    "Client.persist": "dask.submit",
-    "Client.gather": "dask.gather",
-    "Future.result": "dask.gather",
-    "Client.scatter": "dask.scatter",
-    "wait": "dask.wait",
+_OTHER = {
+    "dask.prepare": "compute persist",
+    "dask.submit": "Client.submit Client.map Client.get Client.compute Client.persist",
+    "dask.gather": "Client.gather Future.result",
+    "dask.scatter": "Client.scatter",
+    "dask.wait": "wait",
     # Starting or closing a cluster or a client is what the cell does beside the graph.
-    "Client.__init__": "python.code",
-    "Client.close": "python.code",
-    "LocalCluster.__init__": "python.code",
-    "SyncMethodMixin.__exit__": "python.code",
+    "python.code": "Client.__init__ Client.close LocalCluster.__init__ SyncMethodMixin.__exit__",
 }
+_OTHER_CALLS = {call: stage for stage, calls in _OTHER.items() for call in calls.split()}
 
 
 class Seen(NamedTuple):

@@ -15,6 +15,7 @@ import sys
 import weakref
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from threading import get_ident
 from typing import Any
 
@@ -156,24 +157,22 @@ def driver_places(*, detail: bool) -> list[Place]:
     alone: the places around and inside them tell the same stages, and each span more makes a get of
     0.1 ms slower by some per cent.
     """
-    fetch = "ray.map" if detail else "ray.fetch"
+    fetch, joined = "ray.map" if detail else "ray.fetch", partial(Place, joins=True)
     return [
-        Place(f"{_WORKER}.put_object", "ray.store", "ray.put", faults="process", joins=True),
-        Place(
+        joined(f"{_WORKER}.put_object", "ray.store", "ray.put", faults="process"),
+        joined(
             f"{_CONTEXT}.serialize",
             "ray.msgpack",
             "ray.serialize",
             after=_note_serialized,
-            joins=True,
             parted=parted_serialized,
             whole=whole_serialized,
         ),
-        Place(
+        joined(
             f"{_CONTEXT}._serialize_to_pickle5",
             "ray.pickle",
             "ray.serialize",
             after=lambda _, args, *__: (len(args[2]), kind_name(type(args[2][0]))),
-            joins=True,
             parted=lambda noted: noted and (noted[1], noted[0]),
             whole=lambda kind, count: (count, kind),
         ),
@@ -188,12 +187,8 @@ def driver_places(*, detail: bool) -> list[Place]:
             after=(lambda token, *_: token) if detail else None,
             joins=not detail,
         ),
-        Place(
-            f"{_WORKER}.deserialize_objects",
-            "ray.unpack",
-            "ray.deserialize",
-            after=_note_values,
-            joins=True,
+        joined(
+            f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
         ),
         Place(_SUBMIT_TASK, "ray.submit", "ray.submit", after=_note_task),
         *[

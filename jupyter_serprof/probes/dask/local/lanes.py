@@ -8,7 +8,7 @@ import sys
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.model import Lane
@@ -104,20 +104,17 @@ class Calls:
     tasks: Log
     waits: Log
     roads: Roads
-    names: dict[object, str] = field(default_factory=dict)
 
     def executed(self) -> Iterable[CallColumns]:
         """Return the tasks of all threads and processes."""
         return [*self.tasks.tracks.values(), *self.roads.execute.values()]
 
-    def prefix(self, key: object) -> str:
-        """Return the name of a task without its hash."""
-        found = self.names.get(key)
-        if found is None:
-            from dask.utils import key_split
+    @property
+    def prefix(self) -> Callable[[object], str]:
+        """What makes of a key the name of the task without its hash; it remembers many."""
+        from dask.utils import key_split
 
-            found = self.names[key] = str(key_split(key))
-        return found
+        return key_split
 
 
 def add_calls(run: Page, calls: Calls) -> None:

@@ -11,7 +11,13 @@ from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Table
-from jupyter_serprof.probes.dask.computations import MOST_ROWS, TASK_COLUMNS, add_groups, rows_table
+from jupyter_serprof.probes.dask.computations import (
+    MOST_ROWS,
+    TASK_COLUMNS,
+    add_groups,
+    named,
+    rows_table,
+)
 from jupyter_serprof.probes.dask.local.columns import CallColumns, CallRow
 from jupyter_serprof.probes.dask.local.lanes import COMPUTE, Calls, is_get
 
@@ -35,7 +41,7 @@ class _LocalGraph:
 
 def add_facts(run: Page, calls: Calls) -> None:
     """Add groups and tables, to those that are there."""
-    found = _computations(run, calls)
+    found = _computations(run)
     _note_tasks(found, calls)
     add_groups(run, [_block(some) for some in _at_once(found)])
     _extend(run, Table("dask.tasks", "Tasks by prefix", TASK_COLUMNS, tuple(_task_rows(calls))))
@@ -52,7 +58,7 @@ def _extend(run: Page, table: Table) -> None:
     run.tables.append(table)
 
 
-def _computations(run: Page, calls: Calls) -> list[_LocalGraph]:
+def _computations(run: Page) -> list[_LocalGraph]:
     found: dict[int, _LocalGraph] = {}
     for draft in run.drafts:
         if is_get(draft) and not draft.is_dropped:
@@ -62,18 +68,17 @@ def _computations(run: Page, calls: Calls) -> list[_LocalGraph]:
                 found.setdefault(id(top), _LocalGraph(top))
     for draft in run.drafts:
         if draft.name == "unpack_collections" and draft.extra is not None:
-            _name(draft, found, calls)
+            _name(draft, found)
             draft.extra = None
     return sorted(found.values(), key=lambda each: each.draft.start)
 
 
-def _name(unpacked: Draft, found: dict[int, _LocalGraph], calls: Calls) -> None:
+def _name(unpacked: Draft, found: dict[int, _LocalGraph]) -> None:
     """Give a computation the names that were noted when its collections were found."""
     around = [found[id(above)] for above in unpacked.ancestors() if id(above) in found]
     if around and not around[-1].title:
         names, count, around[-1].layers = unpacked.extra
-        more = f" and {count - len(names)} more" if count > len(names) else ""
-        around[-1].title = ", ".join(dict.fromkeys(map(calls.prefix, names))) + more
+        around[-1].title = named(names, count)
 
 
 def _note_tasks(found: Sequence[_LocalGraph], calls: Calls) -> None:
@@ -132,14 +137,15 @@ def _task_rows(calls: Calls) -> Iterator[tuple[Any, ...]]:
     lengths: dict[str, list[int]] = defaultdict(list)
     errors: dict[str, int] = defaultdict(int)
     sizes: dict[str, int] = defaultdict(int)
+    prefix = calls.prefix
     for columns in calls.executed():
         for row in columns.rows():
-            lengths[calls.prefix(row.name)].append(row.end - row.start)
+            lengths[prefix(row.name)].append(row.end - row.start)
         for key in columns.failed:
-            errors[calls.prefix(key)] += 1
+            errors[prefix(key)] += 1
     for columns in calls.roads.outputs.values():
         for row in columns.rows():
-            sizes[calls.prefix(row.name)] += row.size
+            sizes[prefix(row.name)] += row.size
     ordered = sorted(lengths.items(), key=lambda entry: -sum(entry[1]))
     for name, some in ordered[:MOST_ROWS]:
         some.sort()
