@@ -20,30 +20,6 @@ _REPORTS = ("task-finished", "task-erred")
 _MOST_WIRES = 8_000
 
 
-@dataclass(slots=True)
-class Names:
-    """The lanes of a cluster: numbers instead of addresses, in the order of appearance."""
-
-    run: Page
-    suffix: str = ""
-    workers: dict[str, int] = field(default_factory=dict)
-    threads: dict[tuple[str, object], int] = field(default_factory=dict)
-
-    def scheduler(self, index: int) -> str:
-        """Return the key of a lane of the scheduler."""
-        key = f"scheduler{self.suffix}"
-        return f"{key}/offload" if index == OFFLOAD else key
-
-    def worker(self, address: str, place: object) -> str:
-        """Return the key of a lane of a worker: a thread, or what its event loop does."""
-        number = self.workers.setdefault(address, len(self.workers) + 1)
-        if isinstance(place, str):
-            return f"worker{self.suffix} {number}/{place}"
-        mine = [known for known in self.threads if known[0] == address]
-        thread = self.threads.setdefault((address, place), len(mine) + 1)
-        return f"worker{self.suffix} {number}/thread {thread}"
-
-
 def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
     """Add what the agents of a cluster noted to a run.
 
@@ -59,14 +35,13 @@ def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
     report = cluster.scheduler.report
     if report is None:
         return
-    names = Names(run, suffix)
-    where = _Places(names, cluster.scheduler, cluster.workers, report)
+    where = _Places(run, cluster, report, suffix)
     for entry in (*report["spans"], *report["blocks"]):
         where.add(entry)
-    _cut_envelopes(run, names)
+    _cut_envelopes(run, where)
     _note_cloudpickles(run, report)
-    _add_messages(where, cluster)
-    _add_outstanding(where, report)
+    _add_messages(where)
+    _add_outstanding(where)
     if report["is_folded"]:
         run.notes.append(
             "dask: tasks that follow each other on a thread are drawn as one span; counts and "
@@ -76,12 +51,12 @@ def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
         run.notes.append(f"dask: the agent could not note {failures} events of the scheduler")
 
 
-def _cut_envelopes(run: Page, names: Names) -> None:
+def _cut_envelopes(run: Page, where: _Places) -> None:
     """Leave out of what takes a graph in the time in which it waits for its own helper thread.
 
     The pieces that follow are children of the first one: it is still one graph.
     """
-    lane, helper = names.scheduler(SCHEDULER), names.scheduler(OFFLOAD)
+    lane, helper = where.scheduler(SCHEDULER), where.scheduler(OFFLOAD)
     helped = sorted((draft.start, draft.end) for draft in run.drafts if draft.lane == helper)
     for draft in [d for d in run.drafts if d.lane == lane and d.stage == "dask.schedule"]:
         whole = Piece(draft.start, draft.end, Seen(draft.stage, draft.name))
@@ -102,24 +77,48 @@ def _note_cloudpickles(run: Page, report: Mapping[str, Any]) -> None:
 
 @dataclass(slots=True)
 class _Places:
-    """Where and when: from the numbers and the clocks of a cluster to lanes and our clock."""
+    """Where and when: from the numbers and the clocks of a cluster to lanes and our clock.
 
-    names: Names
-    station: Station
-    workers: Mapping[str, Station]
+    Lanes have numbers instead of addresses, in the order of appearance.
+    """
+
+    run: Page
+    cluster: Cluster
     report: Mapping[str, Any]
+    suffix: str = ""
+    numbers: dict[str, int] = field(default_factory=dict)
+    threads: dict[tuple[str, object], int] = field(default_factory=dict)
+
+    @property
+    def station(self) -> Station:
+        """The scheduler's."""
+        return self.cluster.scheduler
+
+    def scheduler(self, index: int) -> str:
+        """Return the key of a lane of the scheduler."""
+        key = f"scheduler{self.suffix}"
+        return f"{key}/offload" if index == OFFLOAD else key
+
+    def worker(self, address: str, place: object) -> str:
+        """Return the key of a lane of a worker: a thread, or what its event loop does."""
+        number = self.numbers.setdefault(address, len(self.numbers) + 1)
+        if isinstance(place, str):
+            return f"worker{self.suffix} {number}/{place}"
+        mine = [known for known in self.threads if known[0] == address]
+        thread = self.threads.setdefault((address, place), len(mine) + 1)
+        return f"worker{self.suffix} {number}/thread {thread}"
 
     def add(self, entry: Sequence[Any]) -> None:
         """Add one interval that the scheduler knows of."""
         index, stage, _, start, end, _, count, _ = entry
         if index in (SCHEDULER, OFFLOAD):
-            lane, moved, error = self.names.scheduler(index), -self.station.offset_ns, 0
+            lane, moved, error = self.scheduler(index), -self.station.offset_ns, 0
             kind = "scheduler"
         else:
             address, place = self.report["lanes"][index]
-            lane, kind = self.names.worker(address, place), "worker"
+            lane, kind = self.worker(address, place), "worker"
             moved, error = self._of_worker(address)
-            moved += _into(self.names.run, start + moved, end + moved, error)
+            moved += _into(self.run, start + moved, end + moved, error)
         is_dispatch = stage.startswith("dask.dispatch")
         word = "tasks" if is_dispatch else "count"
         details = {word: count} if count != 1 or is_dispatch else {}
@@ -131,7 +130,7 @@ class _Places:
         Workers add their own guess of the scheduler's clock, renewed by each heartbeat: it is taken
         away again, and the offset that we measured put in its place.
         """
-        station = self.workers.get(address)
+        station = self.cluster.workers.get(address)
         if station is None or station.delay_end_s is None:
             return -self.station.offset_ns, self.station.error_ns
         ends = station.delay_s, station.delay_end_s
@@ -145,7 +144,7 @@ class _Places:
 
     def keep(self, draft: Draft, kind: str, error_ns: int = 0) -> None:
         """Put a draft on its lane; make the lane if it is the first one."""
-        run = self.names.run
+        run = self.run
         run.drafts.append(draft)
         if draft.lane not in run.lanes:
             offset, error = self.station.offset_ns, self.station.error_ns
@@ -172,7 +171,7 @@ def _into(run: Page, start: int, end: int, error_ns: int) -> int:
     return min(error_ns, max(0, run.start - start))
 
 
-def _add_messages(where: _Places, cluster: Cluster) -> None:
+def _add_messages(where: _Places) -> None:
     """Add the wire between the two ends of task specifications, and what workers do with them."""
     offset = where.station.offset_ns
     sent = {
@@ -187,11 +186,11 @@ def _add_messages(where: _Places, cluster: Cluster) -> None:
         for message in where.report["messages"]
         if message[1] == "in" and message[0] in _REPORTS
     }
-    for address, station in cluster.workers.items():
+    for address, station in where.cluster.workers.items():
         if station.report is None:
             continue
         _size_transfers(where, address, station.report)
-        lane = lanes.setdefault(where.names.worker(address, "comm"), len(lanes))
+        lane = lanes.setdefault(where.worker(address, "comm"), len(lanes))
         moved = -station.offset_ns
         for message in station.report["messages"]:
             op, way, _, all_in, end, size, count, sign = message
@@ -211,8 +210,8 @@ def _add_messages(where: _Places, cluster: Cluster) -> None:
 def _size_transfers(where: _Places, address: str, report: Mapping[str, Any]) -> None:
     """Give the transfers of a worker the bytes that came in; the first span carries all of them."""
     size = report["bytes"].get("data in", 0)
-    lane = where.names.worker(address, "transfer")
-    transfers = (draft for draft in where.names.run.drafts if draft.lane == lane)
+    lane = where.worker(address, "transfer")
+    transfers = (draft for draft in where.run.drafts if draft.lane == lane)
     if size and (first := next(transfers, None)):
         first.size_bytes = size
 
@@ -225,17 +224,17 @@ def _add_loop(where: _Places, station: Station, lane: int, wires: JoinedBlocks) 
         if stage in {"dask.dispatch.decode", "dask.report", "import"}:
             wires.add(lane, stage, name, start + moved, end + moved, size, count)
         elif stage == "dask.worker":
-            key = where.names.worker(*report["lanes"][index])
+            key = where.worker(*report["lanes"][index])
             where.keep(_joined(key, entry, moved), "worker", station.error_ns)
 
 
-def _add_outstanding(where: _Places, report: Mapping[str, Any]) -> None:
+def _add_outstanding(where: _Places) -> None:
     """Add the time in which workers had tasks: where nothing else is known, they were queued."""
-    for computation in report["computations"]:
+    for computation in where.report["computations"]:
         first, last = computation["first_assigned"], computation["last_finished"]
         if first is not None and last is not None and first < last:
             moved = -where.station.offset_ns
-            lane = f"{where.names.scheduler(SCHEDULER)}/tasks"
+            lane = f"{where.scheduler(SCHEDULER)}/tasks"
             times = first + moved, last + moved
             where.keep(Draft("dask.queue", "tasks on workers", lane, *times, _ROLE), "scheduler")
 
