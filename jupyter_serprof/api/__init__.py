@@ -17,16 +17,7 @@ from jupyter_serprof.model.errors import Displayed
 
 if TYPE_CHECKING:
     from jupyter_serprof.api.comparisons import check_limit, compare, document_of, trip_like
-    from jupyter_serprof.api.documents import (
-        bundle,
-        checked_path,
-        import_timeline,
-        load,
-        save,
-        show,
-        to_dataframe,
-        to_markdown,
-    )
+    from jupyter_serprof.api.documents import bundle, checked_path, load, save, show, to_markdown
     from jupyter_serprof.api.objects import blame, try_remedies
     from jupyter_serprof.api.recordings import graphstages, profile, record, stage_recording
     from jupyter_serprof.api.sweeps import chunk_sweep, roundtrip, size_sweep, sweep
@@ -58,14 +49,14 @@ if TYPE_CHECKING:
     from jupyter_serprof.experiments.remedies.graph import DaskTryout
     from jupyter_serprof.experiments.remedies.value import Tryout
     from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+    from jupyter_serprof.timelines import import_timeline
+    from jupyter_serprof.views.flat import to_dataframe
     from jupyter_serprof.views.notebook.bundle import Live
 
 #: Where each name lives.
 _HOMES = {
     "jupyter_serprof.api.comparisons": "check_limit compare document_of trip_like",
-    "jupyter_serprof.api.documents": (
-        "bundle checked_path import_timeline load save show to_dataframe to_markdown"
-    ),
+    "jupyter_serprof.api.documents": "bundle checked_path load save show to_markdown",
     "jupyter_serprof.api.objects": "blame try_remedies",
     "jupyter_serprof.api.recordings": "graphstages profile record stage_recording",
     "jupyter_serprof.api.sweeps": "chunk_sweep roundtrip size_sweep sweep",
@@ -87,6 +78,8 @@ _HOMES = {
     "jupyter_serprof.experiments.remedies.graph": "DaskTryout",
     "jupyter_serprof.experiments.remedies.value": "Tryout",
     "jupyter_serprof.experiments.roundtrip.trip": "RoundTrip",
+    "jupyter_serprof.timelines": "import_timeline",
+    "jupyter_serprof.views.flat": "to_dataframe",
     "jupyter_serprof.views.notebook.bundle": "Live",
 }
 

@@ -24,19 +24,10 @@ from jupyter_serprof.timelines import import_timeline, is_timeline
 from jupyter_serprof.views.blame import anatomy_lines
 from jupyter_serprof.views.compare import comparison_lines
 from jupyter_serprof.views.figure import png, svg
-from jupyter_serprof.views.flat import (
-    Given,
-    chrome_trace,
-    csv_text,
-    no_document,
-    rows_of,
-    to_dataframe,
-)
+from jupyter_serprof.views.flat import Given, chrome_trace, csv_text, no_document, rows_of
 from jupyter_serprof.views.notebook.bundle import bundle as drawn
 from jupyter_serprof.views.notebook.page import html
 from jupyter_serprof.views.text import markdown, screen_width, text
-
-__all__ = ["bundle", "import_timeline", "load", "save", "show", "to_dataframe", "to_markdown"]
 
 #: Endings of Chrome traces; they end in .json, too, so they are asked for first.
 CHROME = (".trace.json", ".chrome.json", ".perfetto.json")
