@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from jupyter_serprof import api
@@ -172,21 +173,14 @@ def _listing(namespace: Mapping[str, object]) -> str:
     found = api.list_collections(namespace)
     if not found:
         return _NOTHING
-    counts = [(each.partitions, each.tasks, each.layers) for each in found]
     rows = [
-        (one.name, one.kind, *(_UNKNOWN if n is None else f"{n:,}" for n in known), one.state)
-        for one, known in zip(found, counts, strict=True)
+        [_UNKNOWN if n is None else n if isinstance(n, str) else f"{n:,}" for n in row]
+        for row in map(astuple, found)
     ]
-    waiting = [one.name for one in found if not one.state] or [found[0].name]
-    return "\n".join(
-        (
-            *_table([_HEADS, *rows]),
-            "",
-            f"{_UNKNOWN} is known only after optimization. To see the stages of one:",
-            f"    %graphstages {waiting[0]}",
-            f"    %graphstages --compute {waiting[0]}",
-        )
-    )
+    first = next((one.name for one in found if not one.state), found[0].name)
+    said = f"{_UNKNOWN} is known only after optimization. To see the stages of one:"
+    lines = (said, f"    %graphstages {first}", f"    %graphstages --compute {first}")
+    return "\n".join((*_table([_HEADS, *rows]), "", *lines))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterable[str]:

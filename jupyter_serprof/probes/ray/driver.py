@@ -92,19 +92,14 @@ _SEEN_VALUES = 8
 
 def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     value = args[1] if len(args) > 1 else None
+    size, way = result.total_bytes, type(result).__name__
     if is_exactly(value, ATOMS):  # without identity and form
-        return result.total_bytes, type(result).__name__, None, type(value).__name__, ""
+        return size, way, None, type(value).__name__, ""
     try:
         identity: object = weakref.ref(value)
     except TypeError:
         identity = None
-    return (
-        result.total_bytes,
-        type(result).__name__,
-        identity,
-        kind_name(type(value)),
-        _array_form(value),
-    )
+    return size, way, identity, kind_name(type(value)), _array_form(value)
 
 
 def _array_form(value: Any) -> str:  # noqa: ANN401
