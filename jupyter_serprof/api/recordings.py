@@ -159,7 +159,9 @@ def graphstages(  # noqa: PLR0913  (the options of the magic)
     known: str = getattr(own, "__name__", "computation")
     title = known.replace("<lambda>", "computation") if name is None else name
     if repeat is not None:
-        return run(GraphRepeats(build, title, compute, timeout, detail, repeat=repeat))
+        return run(
+            GraphRepeats(build, title, detail, repeat=repeat, compute=compute, timeout_s=timeout)
+        )
     stages = GraphStages(build, title, compute, timeout, detail)
     with kept(lambda: stages.document):
         return run(stages)

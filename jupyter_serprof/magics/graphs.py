@@ -79,15 +79,15 @@ def _repeat(typed: Typed, code: Code) -> None:
     runs = api.GraphRepeats(
         code.call,
         options.title,
-        options.compute,
-        options.timeout,
         options.detail,
-        not code.is_expression,
-        options.code,
-        options.repeat,
+        repeat=options.repeat,
+        compute=options.compute,
+        timeout_s=options.timeout,
+        is_statement=not code.is_expression,
+        typed=options.code,
     )
     try:
-        runs.begin()
+        runs.run_once()
     except BaseException:
         if runs.partial is not None:
             typed.finish_failed(runs.partial)

@@ -32,7 +32,7 @@ def checked_runs(repeat: int | None) -> int | None:
     return checked_repeat(repeat, "runs", "repeat=15")
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class Repeats:
     """Runs of one piece of code, the first one cold. An `Experiment`.
 
@@ -62,28 +62,26 @@ class Repeats:
     repeat: int | None = None
     stopped: str = field(default="", init=False)
     control: MachineCheck | None = field(default=None, init=False)
+    #: Where workers may be on other machines fixed work here would say nothing of them.
+    is_here: bool = field(default=True, init=False)
 
     def steps(self) -> Steps:
-        """Make the runs that are left; an exception of the code passes through."""
+        """Make the runs that are left, and yield before each; an exception passes through.
+
+        A warm run that raises or is interrupted is no measurement: `stopped` says so.
+        """
         __tracebackhide__ = True
         if not self.traces:
             self.run_once()
-        self.control = self.control or MachineCheck(self.count)
-        yield from self.warm_steps(self.run_once)
-
-    def warm_steps(self, once: Callable[[], None]) -> Steps:
-        """Make the warm runs that are left, and yield before each; ``once`` adds a trace.
-
-        A run that raises or is interrupted is no measurement: `stopped` says that it was left out.
-        """
-        __tracebackhide__ = True
+        if self.is_here:
+            self.control = self.control or MachineCheck(self.count)
         self.stopped, count = "", self.count
         try:
             for number in range(len(self.traces) - 1, count):
                 yield
                 if self.control is not None:
                     self.control.measure(number, self.traces[-1].wall_ns if number else 0)
-                once()
+                self.run_once()
         except BaseException as error:
             self.stopped = stopped_text(error, len(self.traces) - 1, count)
             raise

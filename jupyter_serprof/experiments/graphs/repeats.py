@@ -11,8 +11,7 @@ from typing import Any
 
 from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count
 from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs
-from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
-from jupyter_serprof.experiments.engine.machine import MachineCheck
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.runs import thin_trace
 from jupyter_serprof.experiments.graphs.stages import (
     GraphStages,
@@ -34,24 +33,20 @@ _MOST_SPANS, _MOST_PIECES = 5_000, 12
 _SEES_TASKS = {"scheduler and workers", "scheduler"}
 
 
-@dataclass(eq=False, slots=True)
-class GraphRepeats:
+@dataclass(eq=False)
+class GraphRepeats(Repeats):
     """Runs of one Dask computation, the first one cold. An `Experiment`.
 
     Parameters
     ----------
     call
         Called in each recording. Of a collection it returns that; a statement computes by itself.
-    name
-        What the document calls it.
-    compute, timeout_s, detail
+    compute, timeout_s
         As of `GraphStages`.
     is_statement
         Run it as it is.
     typed
         What messages name: the code.
-    repeat
-        Warm runs; None takes 15, or fewer within 20 s.
 
     Attributes
     ----------
@@ -59,66 +54,22 @@ class GraphRepeats:
         The recording of the run that failed.
     """
 
-    call: Callable[[], object]
-    name: str
     compute: bool = False
     timeout_s: float | None = None
-    detail: bool = False
     is_statement: bool = False
     typed: str = ""
-    repeat: int | None = None
     partial: Trace | None = field(default=None, init=False)
-    _runs: Repeats = field(init=False)
     _graph_bytes: list[int | None] = field(default_factory=list, init=False)
-    _is_here: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything runs."""
         checked_runs(self.repeat)
-        self._runs = Repeats(self.call, self.name, self.detail, repeat=self.repeat)
         self._stages()
-
-    def begin(self) -> None:
-        """Make the cold run; after an exception `partial` is what there is to show.
-
-        Raises
-        ------
-        UsageError
-            If nothing of Dask ran, or if another run would find the results of this one.
-        """
-        __tracebackhide__ = True
-        self._run_once()
-
-    def steps(self) -> Steps:
-        """Make the warm runs, and the cold one if there is none.
-
-        Raises
-        ------
-        UsageError
-            As `begin`.
-        """
-        __tracebackhide__ = True
-        if not self._runs.traces:
-            self.begin()
-        # Where workers may be on other machines it would say nothing of them.
-        if self._is_here and self._runs.control is None:
-            self._runs.control = MachineCheck(self._runs.count)
-        yield from self._runs.warm_steps(self._run_once)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether all runs are made."""
-        return self._runs.is_done
-
-    @property
-    def progress(self) -> Progress:
-        """How far it is."""
-        return self._runs.progress
 
     @property
     def document(self) -> Sweep:
         """The document of the runs so far; at least one must have ended."""
-        made = self._runs.document
+        made = super().document
         points = zip(made.points, self._graph_bytes, strict=True)
         return replace(
             made,
@@ -127,10 +78,17 @@ class GraphRepeats:
             points=tuple(replace(point, moved_bytes=sent) for point, sent in points),
         )
 
-    def _run_once(self) -> None:
+    def run_once(self) -> None:
+        """Record one run more; after an exception `partial` is what there is to show.
+
+        Raises
+        ------
+        UsageError
+            If nothing of Dask ran, or if another run would find the results of this one.
+        """
         __tracebackhide__ = True
         trace = self._run_statement() if self.is_statement else self._run_collection()
-        reports, known = trace.quality.probes, self._runs.traces
+        reports, known = trace.quality.probes, self.traces
         level = next((report.level for report in reports if report.name == "dask"), "")
         # Tasks would have been seen and none was. A client that knows the results does not wait:
         # its scheduler may not have met the graph yet.
@@ -171,8 +129,8 @@ class GraphRepeats:
 
     def _note_machines(self, clients: Iterable[Any]) -> None:
         """Ask in the first run, outside of its recording, where the workers are."""
-        if not self._runs.traces:
-            self._is_here = self._is_here and all(map(is_here, clients))
+        if not self.traces:
+            self.is_here = self.is_here and all(map(is_here, clients))
 
     def _stages(self, build: Callable[[], object] = lambda: None) -> GraphStages:
         return GraphStages(build, self.name, self.compute, self.timeout_s, self.detail)
