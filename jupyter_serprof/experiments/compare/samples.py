@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import median
@@ -23,18 +23,9 @@ _MOST_NAMED = 4
 _ENDED = "ok"
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run: its wall time, what each stage owned of it, new pages filled, bytes moved."""
-
-    wall_ns: int
-    stages: Mapping[str, int]
-    pages: int | None = None
-    moved_bytes: int | None = None
-
-    def owned_ns(self, key: str) -> int:
-        """Return what a stage owned of it; without a key the wall time."""
-        return self.stages.get(key, 0) if key else self.wall_ns
+def owned_ns(run: Point, key: str) -> int:
+    """Return what a stage owned of a run; without a key the wall time."""
+    return run.stages.get(key, 0) if key else run.wall_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +36,7 @@ class Sample:
     title: str
     size_bytes: int | None
     cold: bool | None
-    runs: tuple[Run, ...]
+    runs: tuple[Point, ...]
     failure: str = ""
 
     @property
@@ -75,7 +66,7 @@ class Match:
 
         Those of bytes that only one side moves are left out: they are of the code.
         """
-        pages, moved = self._medians("pages"), self._medians("moved_bytes")
+        pages, moved = self._medians("minor_faults"), self._medians("moved_bytes")
         more = (moved[0] - moved[1]) / PAGE_BYTES if moved else 0.0
         return tuple(
             max(0.0, n - max(0.0, of)) for n, of in zip(pages, (more, -more), strict=False)
@@ -127,7 +118,7 @@ def _samples(doc: Trace | Sweep) -> list[Sample]:
         run = _run(point_of("", None, 0, doc))
         return [Sample("", "", None, None, (run,), failure)]
     titles = {variant.key: variant.title for variant in doc.variants}
-    runs: dict[tuple[str, int | None, bool], list[Run]] = {}
+    runs: dict[tuple[str, int | None, bool], list[Point]] = {}
     for point in doc.points:
         runs.setdefault((point.variant, point.size_bytes, point.cold), []).append(_run(point))
     return [
@@ -136,10 +127,10 @@ def _samples(doc: Trace | Sweep) -> list[Sample]:
     ]
 
 
-def _run(point: Point) -> Run:
+def _run(point: Point) -> Point:
+    """Return a run with the time that none of its stages explains."""
     rest = max(0, point.wall_ns - sum(point.stages.values()))
-    stages = {**point.stages, UNACCOUNTED: rest} if point.stages else {}
-    return Run(point.wall_ns, stages, point.minor_faults, point.moved_bytes)
+    return replace(point, stages={**point.stages, UNACCOUNTED: rest}) if point.stages else point
 
 
 def _alike(

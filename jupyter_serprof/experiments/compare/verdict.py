@@ -30,6 +30,7 @@ from jupyter_serprof.experiments.compare.samples import (
     check_question,
     match,
     notes_on,
+    owned_ns,
 )
 from jupyter_serprof.experiments.compare.statistics import (
     ALPHA,
@@ -146,13 +147,13 @@ def _lines(found: Match, *, is_paired: bool) -> Iterator[_Times]:
     shown = [middle_run(runs, lambda run: run.wall_ns) for runs in sides]
     keys = {key for runs in sides for run in runs for key in run.stages}
     for key in ("", *sorted(keys, key=lambda key: (key == UNACCOUNTED, stage(key).order, key))):
-        before, after = ([run.owned_ns(key) for run in runs] for runs in sides)
+        before, after = ([owned_ns(run, key) for run in runs] for runs in sides)
         shares = [
             middle_ns(times) / max(1, run.wall_ns)
             for times, run in zip((before, after), shown, strict=True)
         ]
         if not key or any(before) or any(after):
-            middles = shown[0].owned_ns(key), shown[1].owned_ns(key)
+            middles = owned_ns(shown[0], key), owned_ns(shown[1], key)
             is_small = bool(key) and max(shares) < SMALLEST_SHARE
             yield _Times(key, found, before, after, middles, is_small, is_paired)
 
