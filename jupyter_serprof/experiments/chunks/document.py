@@ -18,7 +18,7 @@ from jupyter_serprof.experiments.engine.document import (
     sweep_findings,
 )
 from jupyter_serprof.experiments.engine.passes import SweepRecord
-from jupyter_serprof.experiments.engine.runs import Runs, median_trace, point_of, thin_trace
+from jupyter_serprof.experiments.engine.runs import Runs, median_trace, thin_trace
 from jupyter_serprof.model import Finding, Summary, Sweep, SweepTrace, Trace, Variant
 from jupyter_serprof.model.units import counted_in_each
 
@@ -49,21 +49,18 @@ class ChunkCell(Runs):
         """Tasks of the graph, else chunks: what the time of a run grows with."""
         return self.look.chunks if self.look.tasks is None else self.look.tasks
 
-    def add(self, trace: Trace) -> None:
+    def take(self, trace: Trace, **told: int | None) -> None:
         """Take a run; the first one is the cold one."""
         if not self.points:
             self.size_bytes = self.look.chunk_bytes
-        point = point_of(KEY, self.size_bytes, len(self.points), trace)
-        graph = graph_bytes(trace)
-        self.points.append(replace(point, parameter=self.parameter, moved_bytes=graph))
         threads, busy_ns = workers(trace)
         if self.cold and threads and trace.wall_ns:
             self.busy.append(min(1.0, busy_ns / (threads * trace.wall_ns)))
-        kept = thin_trace(trace, spans=MOST_SPANS, pieces=MOST_PIECES)
-        if self.cold is None:
-            self.cold = kept
-        else:
-            self.warm.append(kept)
+        Runs.take(self, trace, moved_bytes=graph_bytes(trace), **told)
+
+    def kept(self, trace: Trace) -> Trace:
+        """Return a recording with its longest spans."""
+        return thin_trace(trace, spans=MOST_SPANS, pieces=MOST_PIECES)
 
     @property
     def facts(self) -> ChunkFacts:

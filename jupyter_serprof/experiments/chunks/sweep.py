@@ -172,7 +172,7 @@ class ChunkSweep(PassSweep):
 
         name = f"{self._subject.name}, {self._subject.parameter} = {cell.parameter:g}"
         trace = run(self._stages(build, name))
-        cell.add(trace)
+        cell.take(trace)
         cell.took_s = time.monotonic() - start_s
         self._record.latest = trace
 

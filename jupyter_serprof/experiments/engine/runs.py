@@ -48,6 +48,19 @@ class Runs:
         count = len(self.points) - 1
         self.skipped = reason if count < 0 else f"{count} warm runs only: {reason}"
 
+    def take(self, trace: Trace, **told: int | None) -> None:
+        """Take the trace of a run, the first one cold; ``told`` is what else its point says."""
+        point = point_of(self.key, self.size_bytes, len(self.points), trace)
+        self.points.append(replace(point, parameter=self.parameter, **told))  # type: ignore[arg-type]
+        if self.cold is None:
+            self.cold = self.kept(trace)
+        else:
+            self.warm.append(self.kept(trace))
+
+    def kept(self, trace: Trace) -> Trace:
+        """Return what is kept of a recording: all of it."""
+        return trace
+
     @property
     def shown(self) -> tuple[SweepTrace, ...]:
         """The cold recording, and the warm one in the middle."""

@@ -6,13 +6,13 @@ import math
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import ClassVar
 
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.engine.runs import Runs, one_of, point_of
+from jupyter_serprof.experiments.engine.runs import Runs, one_of
 from jupyter_serprof.model import ProbeUnavailable, Trace
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.objects.classes import classes_kept
@@ -156,29 +156,10 @@ class TransportRuns(Runs):
             loops = self.loops = 1
             trace, result = self._recorded(transport, value, loops, detail=detail)
         self.facts = transport.latest
-        self.take(alone or trace, loops)
-        return trace, result
-
-    def take(self, trace: Trace, loops: int = 1) -> None:
-        """Take the trace of one run, of ``loops`` in a recording."""
-        point = point_of(self.key, self.size_bytes, len(self.points), trace)
         moved = self.facts.get("total_bytes")
-        self.points.append(
-            replace(
-                point,
-                parameter=self.parameter,
-                loops=loops if loops > 1 else None,
-                moved_bytes=moved if isinstance(moved, int) else point.moved_bytes,
-            )
-        )
-        if self.cold is None:
-            self.cold = self.kept(trace)
-        else:
-            self.warm.append(self.kept(trace))
-
-    def kept(self, trace: Trace) -> Trace:
-        """Return what is kept of a recording: all of it."""
-        return trace
+        told = {"moved_bytes": moved} if isinstance(moved, int) else {}
+        self.take(alone or trace, loops=loops if loops > 1 else None, **told)
+        return trace, result
 
     def _recorded(
         self, transport: Transport, value: object, loops: int, *, detail: bool
