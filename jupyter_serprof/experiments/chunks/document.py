@@ -10,14 +10,8 @@ from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count
 from jupyter_serprof.experiments.chunks.best import ChunkFacts, Recommendation, recommend
 from jupyter_serprof.experiments.chunks.look import ChunkLook, ChunkSubject
 from jupyter_serprof.experiments.chunks.words import best_size, chunk_finding, summarize_chunks
-from jupyter_serprof.experiments.engine.document import (
-    apart,
-    grouped,
-    lean_traces,
-    problems,
-    sweep_findings,
-)
-from jupyter_serprof.experiments.engine.passes import SweepRecord
+from jupyter_serprof.experiments.engine.document import lean_traces, sweep_findings
+from jupyter_serprof.experiments.engine.passes import SweepRecord, apart
 from jupyter_serprof.experiments.engine.runs import Runs, median_trace, thin_trace
 from jupyter_serprof.model import Finding, Summary, Sweep, SweepTrace, Trace, Variant
 from jupyter_serprof.model.units import counted_in_each
@@ -126,7 +120,7 @@ class ChunkRecord(SweepRecord[ChunkCell]):
                 f"{counted_in_each(counts, 'warm run')} of each size, the first one apart; later "
                 f"passes in shuffled order (seed {self.seed})"
             )
-        facts += [*problems(cells, self.label), *grouped(self.left_out, self.label)]
+        facts += [*self.problems(cells), *self.grouped(self.left_out)]
         sizes = sum(count > 0 for count in counts) if counts else None
         return summarize_chunks(self.subject.name, self.subject.parameter, found, facts, sizes)
 
@@ -136,7 +130,7 @@ class ChunkRecord(SweepRecord[ChunkCell]):
             reasons = [cell.failed for cell in cells if cell.failed]
             state = "failed" if reasons else "skipped"
             return replace(plain, state=state, reason=next(iter(reasons), waiting))
-        return replace(plain, notes=tuple(problems(cells, self.label)))
+        return replace(plain, notes=tuple(self.problems(cells)))
 
     def label(self, parameter: float) -> str:
         """Return what was asked for."""

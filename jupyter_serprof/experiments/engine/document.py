@@ -20,18 +20,7 @@ from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_
 from jupyter_serprof.analysis.sizes.lines import fits_of
 from jupyter_serprof.analysis.summary import limit_facts
 from jupyter_serprof.capture.machine import measure_limits
-from jupyter_serprof.experiments.engine.runs import Runs
-from jupyter_serprof.model import (
-    Finding,
-    Limits,
-    Point,
-    Quality,
-    Summary,
-    Sweep,
-    SweepTrace,
-    Trace,
-    Variant,
-)
+from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant
 from jupyter_serprof.model.sweep import groups_text, middle_ns
 from jupyter_serprof.model.units import (
     code_text,
@@ -40,7 +29,6 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_ratio,
     path_text,
-    plain,
     shortened,
 )
 
@@ -206,10 +194,6 @@ def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
     return tuple(sorted(found.values(), key=lambda finding: finding.severity != "warn"))
 
 
-#: Of more sizes than this the ends are named.
-_FEW = 3
-
-
 def made_here(sweep: Sweep, latest: Trace | None, notes: Iterable[str] = ()) -> Sweep:
     """Add where and when it was made: the latest recording knows all libraries imported so far."""
     quality = latest.quality if latest else Quality()
@@ -254,45 +238,3 @@ def lean_traces(sweep: Sweep) -> Sweep:
     """Leave out of the traces what is said for all of them."""
     traces = (replace(entry, trace=lean(entry.trace)) for entry in sweep.traces)
     return replace(sweep, traces=tuple(traces))
-
-
-def apart(sweep: Sweep, cells: Sequence[Runs], title: str) -> Sweep:
-    """Give each size a row of its own: what has no place on one axis must not be one median.
-
-    Parameters
-    ----------
-    title
-        What a row is called before its value, e.g. the name of the parameter.
-    """
-    variants, points, traces = list[Variant](), list[Point](), list[SweepTrace]()
-    for cell in cells:
-        key = f"{cell.key}-{cell.parameter:g}"
-        variants.append(_row_of_one(key, f"{title} = {plain(cell.parameter)}", cell))
-        points += (replace(point, variant=key, size_bytes=None) for point in cell.points)
-        traces += (replace(entry, variant=key, size_bytes=None) for entry in cell.shown)
-    return replace(sweep, variants=tuple(variants), points=tuple(points), traces=tuple(traces))
-
-
-def _row_of_one(key: str, title: str, cell: Runs) -> Variant:
-    if cell.points:
-        return Variant(key, title, notes=tuple(filter(None, (cell.failed, cell.skipped))))
-    return Variant(key, title, "failed" if cell.failed else "skipped", cell.failed or cell.skipped)
-
-
-def problems(cells: Sequence[Runs], label: Callable[[float], str]) -> list[str]:
-    """Say what failed and what was skipped, each reason once."""
-    failed = {cell.parameter: cell.failed for cell in cells if cell.failed}
-    skipped = {cell.parameter: cell.skipped for cell in cells if cell.skipped}
-    return [*(f"failed at {said}" for said in grouped(failed, label)), *grouped(skipped, label)]
-
-
-def grouped(reasons: Mapping[float, str], label: Callable[[float], str]) -> list[str]:
-    """Return each reason once, behind all the sizes that it stands for."""
-    sizes: dict[str, dict[str, None]] = {}
-    for parameter in sorted(reasons):
-        sizes.setdefault(reasons[parameter], {})[label(parameter)] = None
-    return [f"{_named(list(labels))}: {why}" for why, labels in sizes.items()]
-
-
-def _named(labels: Sequence[str]) -> str:
-    return ", ".join(labels) if len(labels) <= _FEW else f"{labels[0]} to {labels[-1]}"

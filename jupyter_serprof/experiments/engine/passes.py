@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from jupyter_serprof.capture.machine import measure_limits
-from jupyter_serprof.experiments.engine.document import grouped, made_here
+from jupyter_serprof.experiments.engine.document import made_here
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import PassPlan, Visit, warm_pass
 from jupyter_serprof.experiments.engine.runs import Runs
-from jupyter_serprof.model import Sweep, Trace, Variant
+from jupyter_serprof.model import Point, Sweep, SweepTrace, Trace, Variant
+from jupyter_serprof.model.units import plain
 
 Measured = TypeVar("Measured", bound=Runs)
+#: Of more sizes than this the ends are named.
+_FEW = 3
 
 
 @dataclass(slots=True)
@@ -62,6 +65,19 @@ class SweepRecord(Generic[Measured]):
         """Return what a size is called in a sentence."""
         return f"{self.parameter}={parameter:g}"
 
+    def problems(self, cells: Sequence[Runs]) -> list[str]:
+        """Say what failed and what was skipped, each reason once."""
+        failed = {cell.parameter: cell.failed for cell in cells if cell.failed}
+        skipped = {cell.parameter: cell.skipped for cell in cells if cell.skipped}
+        return [*(f"failed at {said}" for said in self.grouped(failed)), *self.grouped(skipped)]
+
+    def grouped(self, reasons: Mapping[float, str]) -> list[str]:
+        """Return each reason once, behind all the sizes that it stands for."""
+        sizes: dict[str, dict[str, None]] = {}
+        for parameter in sorted(reasons):
+            sizes.setdefault(reasons[parameter], {})[self.label(parameter)] = None
+        return [f"{_named(list(labels))}: {why}" for why, labels in sizes.items()]
+
     def made(self, kind: str, variants: Iterable[Variant], cells: Sequence[Runs]) -> Sweep:
         """Return a document of cells, and of when and where it was made."""
         sweep = Sweep(
@@ -74,8 +90,35 @@ class SweepRecord(Generic[Measured]):
             traces=tuple(entry for cell in cells for entry in cell.shown),
             environment={"seed": self.seed},
         )
-        notes = [*self.notes.values(), *grouped(self.left_out, self.label)]
+        notes = [*self.notes.values(), *self.grouped(self.left_out)]
         return made_here(sweep, self.latest, notes)
+
+
+def apart(sweep: Sweep, cells: Sequence[Runs], title: str) -> Sweep:
+    """Give each size a row of its own: what has no place on one axis must not be one median.
+
+    Parameters
+    ----------
+    title
+        What a row is called before its value, e.g. the name of the parameter.
+    """
+    variants, points, traces = list[Variant](), list[Point](), list[SweepTrace]()
+    for cell in cells:
+        key = f"{cell.key}-{cell.parameter:g}"
+        variants.append(_row_of_one(key, f"{title} = {plain(cell.parameter)}", cell))
+        points += (replace(point, variant=key, size_bytes=None) for point in cell.points)
+        traces += (replace(entry, variant=key, size_bytes=None) for entry in cell.shown)
+    return replace(sweep, variants=tuple(variants), points=tuple(points), traces=tuple(traces))
+
+
+def _row_of_one(key: str, title: str, cell: Runs) -> Variant:
+    if cell.points:
+        return Variant(key, title, notes=tuple(filter(None, (cell.failed, cell.skipped))))
+    return Variant(key, title, "failed" if cell.failed else "skipped", cell.failed or cell.skipped)
+
+
+def _named(labels: Sequence[str]) -> str:
+    return ", ".join(labels) if len(labels) <= _FEW else f"{labels[0]} to {labels[-1]}"
 
 
 class PassSweep:

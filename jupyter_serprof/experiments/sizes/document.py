@@ -7,15 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.ranking import with_ranking
 from jupyter_serprof.analysis.sizes.words import summarize_growth
-from jupyter_serprof.experiments.engine.document import (
-    apart,
-    grouped,
-    lean_traces,
-    problems,
-    sweep_findings,
-    with_findings,
-)
-from jupyter_serprof.experiments.engine.passes import SweepRecord
+from jupyter_serprof.experiments.engine.document import lean_traces, sweep_findings, with_findings
+from jupyter_serprof.experiments.engine.passes import SweepRecord, apart
 from jupyter_serprof.experiments.engine.runs import thin_trace
 from jupyter_serprof.experiments.roundtrip.transport import Transport, TransportRuns
 from jupyter_serprof.model import Sweep, Trace, Variant
@@ -109,7 +102,7 @@ class SizeRecord(SweepRecord[Cell]):
         if transport.key in self.absent:
             return self.absent[transport.key]
         own = [cell for cell in self._ordered() if cell.key == transport.key]
-        notes = [self.started.get(transport.key, ""), *problems(own, self.label)]
+        notes = [self.started.get(transport.key, ""), *self.problems(own)]
         plain = Variant(transport.key, transport.title)
         if not any(cell.points for cell in own):
             reasons = [("failed", cell.failed) for cell in own if cell.failed]
@@ -137,7 +130,7 @@ class SizeRecord(SweepRecord[Cell]):
             if cell.checked["equal"] is False
         }
         changed = [line for cell in cells for line in str(cell.checked["notes"]).splitlines()]
-        return [*grouped(others, self.label), *grouped(unequal, self.label), *changed]
+        return [*self.grouped(others), *self.grouped(unequal), *changed]
 
 
 def _facts(cells: Sequence[Cell]) -> dict[str, Scalar]:
