@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
@@ -14,12 +15,7 @@ from jupyter_serprof.experiments.remedies.forms import REMARK, Form, forms_of
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted, variable
 from jupyter_serprof.experiments.remedies.trial import Candidate, Send, Sides, Trials
-from jupyter_serprof.experiments.remedies.ways import (
-    GrowingBlock,
-    PickleWay,
-    reference_text,
-    through_ray,
-)
+from jupyter_serprof.experiments.remedies.ways import GrowingBlock, PickleWay, through_ray
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import code_text, format_bytes, format_ns
 from jupyter_serprof.objects.culprits import refusal_text
@@ -84,7 +80,7 @@ class Tryout(Trials):
 
     def _look(self) -> Sequence[Trial]:
         """Find out how it goes now, and what applies to that; nothing if that is told instead."""
-        self._said = reference_text(self._value, self._name)
+        self._said = _reference_text(self._value, self._name)
         if self._said:
             return ()
         # Of a function or class of the notebook pickle would write only the name.
@@ -187,3 +183,17 @@ class Tryout(Trials):
         code = pasted(REMEDIES[key].code, self._name)
         is_other = self._now in _BY_VALUE
         return code.replace("pickle.dumps(", "cloudpickle.dumps(") if is_other else code
+
+
+def _reference_text(value: object, name: str) -> str:
+    """Say that a value is only a reference to another one, and what to try; "" of all others."""
+    ray, distributed = sys.modules.get("ray"), sys.modules.get("distributed")
+    behind = ""
+    if ray is not None and isinstance(value, ray.ObjectRef):
+        behind = f"ray.get({name})"
+    elif distributed is not None and isinstance(value, distributed.Future):
+        behind = f"{name}.result()"
+    if not behind:
+        return ""
+    said = f"{code_text(name)} is a reference: a few bytes travel, not the object behind it"
+    return f"{said}. Nothing is to be made faster. For that object: %serprof --try {behind}"

@@ -8,7 +8,6 @@ and used again.
 from __future__ import annotations
 
 import pickle
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from io import BytesIO
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from jupyter_serprof.model.units import code_text
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.picklers import flat
 
@@ -121,20 +119,6 @@ class PickleWay:
         else:
             data = pickle.dumps(value, protocol=self.protocol, buffer_callback=callback)
         return [data, *buffers]
-
-
-def reference_text(value: object, name: str) -> str:
-    """Say that a value is only a reference to another one, and what to try; "" of all others."""
-    ray, distributed = sys.modules.get("ray"), sys.modules.get("distributed")
-    behind = ""
-    if ray is not None and isinstance(value, ray.ObjectRef):
-        behind = f"ray.get({name})"
-    elif distributed is not None and isinstance(value, distributed.Future):
-        behind = f"{name}.result()"
-    if not behind:
-        return ""
-    said = f"{code_text(name)} is a reference: a few bytes travel, not the object behind it"
-    return f"{said}. Nothing is to be made faster. For that object: %serprof --try {behind}"
 
 
 def through_ray(value: object) -> Trip:
