@@ -10,12 +10,7 @@ from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.machine import MachineCheck
 from jupyter_serprof.experiments.engine.order import REPEATS, checked_repeat
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.engine.runs import (
-    bytes_written,
-    point_of,
-    shown_runs,
-    stopped_text,
-)
+from jupyter_serprof.experiments.engine.runs import bytes_written, point_of, shown_runs
 from jupyter_serprof.model import Sweep, Trace, Variant
 
 _KEY = "code"
@@ -83,7 +78,7 @@ class Repeats:
                     self.control.measure(number, self.traces[-1].wall_ns if number else 0)
                 self.run_once()
         except BaseException as error:
-            self.stopped = stopped_text(error, len(self.traces) - 1, count)
+            self.stopped = _stopped_text(error, len(self.traces) - 1, count)
             raise
         if self.control is not None:
             self.control.measure(count)
@@ -125,3 +120,10 @@ class Repeats:
             control=self.control.times_ns if self.control else {},
         )
         return with_findings(made_here(sweep, self.traces[-1]), summarize_repeats)
+
+
+def _stopped_text(error: BaseException, count: int, asked: int | None) -> str:
+    """Say that the warm runs ended early, and how many there are."""
+    is_interrupt = isinstance(error, KeyboardInterrupt | GeneratorExit)
+    why = "interrupted" if is_interrupt else type(error).__name__
+    return f"{why} after {count} warm runs{f' of {asked}' if asked else ''}; that run is left out"

@@ -119,13 +119,6 @@ def shown_runs(
     return tuple(SweepTrace(key, size, is_cold, trace) for is_cold, trace in shown if trace)
 
 
-def stopped_text(error: BaseException, count: int, asked: int | None) -> str:
-    """Say that the warm runs ended early, and how many there are."""
-    is_interrupt = isinstance(error, KeyboardInterrupt | GeneratorExit)
-    why = "interrupted" if is_interrupt else type(error).__name__
-    return f"{why} after {count} warm runs{f' of {asked}' if asked else ''}; that run is left out"
-
-
 def thin_trace(trace: Trace, *, spans: int, pieces: int) -> Trace:
     """Return an analysed trace with its longest spans; its rows, tables and findings stay exact.
 
