@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, PickleOutOfBand, RoundTrip
+from jupyter_serprof.experiments.roundtrip.by_pickle import PickleOutOfBand
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip
 from jupyter_serprof.objects.equality import Witness, differences
 
 

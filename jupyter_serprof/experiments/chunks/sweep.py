@@ -20,7 +20,7 @@ from jupyter_serprof.experiments.chunks.look import (
 )
 from jupyter_serprof.experiments.engine.experiment import Steps, run
 from jupyter_serprof.experiments.engine.order import Visit, checked_sizes, expected, passes_of
-from jupyter_serprof.experiments.engine.passes import PassSweep
+from jupyter_serprof.experiments.engine.passes import PassSweep, sum_known
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import client_of, collections_in, fresh, require_dask
 from jupyter_serprof.model import Sweep, UsageError
@@ -102,9 +102,7 @@ class ChunkSweep(PassSweep):
         yield
 
     def _visits_s(self, visits: Sequence[Visit]) -> float | None:
-        costs = [self._cost_s(visit.parameter) for visit in visits if visit.keys]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if known or not costs else None
+        return sum_known([self._cost_s(visit.parameter) for visit in visits if visit.keys])
 
     def _end_first_pass(self) -> None:
         """Refuse a function that does not use its argument: nothing can be recommended."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -38,9 +37,6 @@ TRIALS, GRAPH_TRIALS = Allowance(1, 15, 20.0), Allowance(1, 15, 30.0)
 #: Seconds for the parts of one value.
 BLAME_S = 30.0
 
-#: What is not measured yet costs at most so much per unit (byte, element): the slowest of the
-#: usual ones takes half of it (facts of `joblib` on lists of dicts: 185 ns a byte, in memory).
-_SLOWEST_S = 100e-9
 _EXAMPLE = "e.g. sizes=[10**4, 10**6, 10**8]"
 
 
@@ -95,30 +91,6 @@ def log_spaced(low: float, high: float, count: int) -> tuple[float, ...]:
     return tuple(exact)
 
 
-def cold_pass(
-    parameters: Sequence[float], keys: Sequence[str], draw: random.Random
-) -> deque[Visit]:
-    """Return the first pass: small sizes first, the variants of each in shuffled order.
-
-    At the smallest size they keep their order: the first one is mostly there at once, while Ray
-    imports a lot in its first run, and somebody waits for the first point.
-    """
-    visits = deque(Visit(0, at, draw.sample(list(keys), len(keys))) for at in sorted(parameters))
-    visits[0].keys = list(keys)
-    return visits
-
-
-def warm_pass(
-    number: int, keys_at: Mapping[float, Sequence[str]], draw: random.Random
-) -> deque[Visit]:
-    """Return a later pass: sizes and variants in shuffled order, so that drift is no growth."""
-    used = [at for at in keys_at if keys_at[at]]
-    shuffled = draw.sample(used, len(used))
-    return deque(
-        Visit(number, at, draw.sample(list(keys_at[at]), len(keys_at[at]))) for at in shuffled
-    )
-
-
 def expected(known: Mapping[float, float], at: float, *, slowest: float = math.inf) -> float | None:
     """Return what a size will cost (or hold) after what smaller ones did; None before any.
 
@@ -135,35 +107,6 @@ def expected(known: Mapping[float, float], at: float, *, slowest: float = math.i
         return min(known[last] * at / last, known[last] + slowest * (at - last))
     slope = (known[last] - known[below[-2]]) / (last - below[-2])
     return known[last] + max(0.0, slope) * (at - last)
-
-
-@dataclass(slots=True)
-class Costs:
-    """Seconds that the steps took: making the value of a size, and running a variant on it."""
-
-    made_s: dict[float, float] = field(default_factory=dict)
-    ran_s: dict[str, dict[float, float]] = field(default_factory=dict)
-
-    def note_run(self, key: str, parameter: float, took_s: float) -> None:
-        """Remember what the latest run of a variant at a size took, with all around it."""
-        self.ran_s.setdefault(key, {})[parameter] = took_s
-
-    def run_s(self, key: str, parameter: float) -> float | None:
-        """Return what a run will take; None if unknown."""
-        return expected(self.ran_s.get(key, {}), parameter, slowest=_SLOWEST_S)
-
-    def make_s(self, parameter: float) -> float | None:
-        """Return what making a value will take; None if unknown."""
-        return expected(self.made_s, parameter, slowest=_SLOWEST_S)
-
-    def visits_s(self, visits: Iterable[Visit]) -> float | None:
-        """Return what visits will take together; None if one of them is unknown."""
-        steps = list[float | None]()
-        for visit in visits:
-            steps.append(self.make_s(visit.parameter))
-            steps += [self.run_s(key, visit.parameter) for key in visit.keys]
-        known = [cost for cost in steps if cost is not None]
-        return sum(known) if known or not steps else None
 
 
 @dataclass(slots=True)

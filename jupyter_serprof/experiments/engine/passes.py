@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.document import made_here
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
-from jupyter_serprof.experiments.engine.order import PassPlan, Visit, warm_pass
+from jupyter_serprof.experiments.engine.order import PassPlan, Visit
 from jupyter_serprof.experiments.engine.runs import Runs
 from jupyter_serprof.model import Point, Sweep, SweepTrace, Trace, Variant
 from jupyter_serprof.model.units import plain
@@ -121,6 +121,12 @@ def _named(labels: Sequence[str]) -> str:
     return ", ".join(labels) if len(labels) <= _FEW else f"{labels[0]} to {labels[-1]}"
 
 
+def sum_known(costs: Sequence[float | None]) -> float | None:
+    """Return what steps will take together, as far as that is known; None if nothing is."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known or not costs else None
+
+
 class PassSweep:
     """A sweep in passes over sizes. An `Experiment`.
 
@@ -207,7 +213,15 @@ class PassSweep:
                     record.notes["budget"] = passes.cut_short
                 return
             passes.number += 1
-            self._visits = warm_pass(passes.number, record.open_keys(), passes.draw)
+            self._visits = self._warm_pass()
+
+    def _warm_pass(self) -> deque[Visit]:
+        """Plan a later pass: sizes and variants in shuffled order, so that drift is no growth."""
+        used, sample = list(self._record.open_keys().items()), self._passes.draw.sample
+        return deque(
+            Visit(self._passes.number, at, sample(keys, len(keys)))
+            for at, keys in sample(used, len(used))
+        )
 
     def _wants_pass(self) -> bool:
         """Tell whether another pass follows the latest one."""

@@ -221,3 +221,8 @@ class Zstd(Compressed):
         import zstandard
 
         return zstandard.ZstdCompressor(level=1).compress, zstandard.ZstdDecompressor().decompress
+
+
+#: Those that take part unasked, and those that take part when they are named.
+UNASKED = (PickleInBand, PickleOutOfBand, Cloudpickle)
+NAMED = (Pickle4, ArrowIpc, Lz4, Zstd)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType
 
@@ -13,15 +12,7 @@ from jupyter_serprof.experiments.engine.machine import MachineCheck
 from jupyter_serprof.experiments.engine.order import ROUND_TRIP, Budget, checked_repeat
 from jupyter_serprof.experiments.engine.runs import bytes_written
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
-from jupyter_serprof.experiments.roundtrip.by_pickle import (
-    ArrowIpc,
-    Cloudpickle,
-    Lz4,
-    Pickle4,
-    PickleInBand,
-    PickleOutOfBand,
-    Zstd,
-)
+from jupyter_serprof.experiments.roundtrip.by_pickle import NAMED, UNASKED
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray
 from jupyter_serprof.experiments.roundtrip.transport import Transport, TransportRuns
 from jupyter_serprof.model import ProbeUnavailable, Sweep, Trace, UsageError, Variant
@@ -32,21 +23,16 @@ from jupyter_serprof.model.units import counted, format_share
 from jupyter_serprof.objects.ask import is_a, size_bytes
 from jupyter_serprof.objects.culprits import refusal_text
 from jupyter_serprof.objects.equality import Witness, differences, same_value
-from jupyter_serprof.objects.picklers import CountingFile, Held, buffer_places, held_by_both
+from jupyter_serprof.objects.picklers import Held, buffer_places, held_by_both
 from jupyter_serprof.objects.walk import is_small_atom
 
-__all__ = ["ALL", "TRANSPORTS", "Cloudpickle", "PickleInBand", "PickleOutOfBand", "Ray"]
-__all__ += ["Transport"]
+__all__ = ["ALL", "TRANSPORTS", "Ray", "RoundTrip", "Transport"]
 
 #: In place of keys: every transport, and a row that says why for each that is not available.
 ALL = "all"
 
 TRANSPORTS: dict[str, type[Transport]] = {
-    kind.key: kind
-    for kind in (
-        *(PickleInBand, PickleOutOfBand, Cloudpickle, Ray, DaskProtocol, DaskScatter),
-        *(Pickle4, ArrowIpc, Lz4, Zstd),
-    )
+    kind.key: kind for kind in (*UNASKED, Ray, DaskProtocol, DaskScatter, *NAMED)
 }
 
 
@@ -113,16 +99,6 @@ def payload_places(
         return buffer_places(value, hands_over=hands_over)
     except Exception:  # noqa: BLE001  (it was pickled a moment ago; a list of buffers is extra)
         return ()
-
-
-def pickled_bytes(value: object) -> int | None:
-    """Return the length of the pickle of a value, which is not made; None if pickle refuses."""
-    count = CountingFile()
-    try:
-        pickle.Pickler(count, protocol=5).dump(value)
-    except Exception:  # noqa: BLE001  (the transports will say why)
-        return None
-    return count.size_bytes
 
 
 #: Spread (interquartile range over median) above which a number is called unstable.

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from jupyter_serprof.capture.machine import resident_bytes
 from jupyter_serprof.experiments.engine.experiment import Steps
 from jupyter_serprof.experiments.engine.machine import MemoryGuard
-from jupyter_serprof.experiments.engine.order import (
-    Costs,
-    Visit,
-    checked_sizes,
-    cold_pass,
-    expected,
-    passes_of,
-)
-from jupyter_serprof.experiments.engine.passes import PassSweep
+from jupyter_serprof.experiments.engine.order import Visit, checked_sizes, expected, passes_of
+from jupyter_serprof.experiments.engine.passes import PassSweep, sum_known
 from jupyter_serprof.experiments.engine.runs import bytes_written
 from jupyter_serprof.experiments.roundtrip.transport import Transport
-from jupyter_serprof.experiments.roundtrip.trip import (
-    checked_result,
-    chosen_transports,
-    is_all,
-    pickled_bytes,
-)
+from jupyter_serprof.experiments.roundtrip.trip import checked_result, chosen_transports, is_all
 from jupyter_serprof.experiments.sizes.document import Cell, SizeRecord, without_imports_s
 from jupyter_serprof.model import Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.objects.ask import size_bytes
 from jupyter_serprof.objects.culprits import error_text, refusal_text
 from jupyter_serprof.objects.equality import Witness
+from jupyter_serprof.objects.picklers import CountingFile
 
+#: What is not measured yet costs at most so much per unit (byte, element): the slowest of the
+#: usual ones takes half of it (facts of `joblib` on lists of dicts: 185 ns a byte, in memory).
+_SLOWEST_S = 100e-9
 #: A row more or less is no other size.
 _OTHER_SIZE = 0.15
 
@@ -57,6 +50,16 @@ class TimedCode(Transport):
 def _known_bytes(value: object) -> int | None:
     """Return the payload; of containers, the pickle of which is their only size, None."""
     return None if isinstance(value, list | tuple | dict) else size_bytes(value)
+
+
+def _pickled_bytes(value: object) -> int | None:
+    """Return the length of the pickle of a value, which is not made; None if pickle refuses."""
+    count = CountingFile()
+    try:
+        pickle.Pickler(count, protocol=5).dump(value)
+    except Exception:  # noqa: BLE001  (the transports will say why)
+        return None
+    return count.size_bytes
 
 
 class SizeSweep(PassSweep):
@@ -108,7 +111,9 @@ class SizeSweep(PassSweep):
         self._make, self._detail = make, detail
         self._is_code, self._is_bytes = code, is_bytes
         self._first: Trace | None = None
-        self._costs = Costs()
+        #: Seconds that making the value of a size took, and running a variant on it.
+        self._made_s: dict[float, float] = {}
+        self._ran_s: dict[str, dict[float, float]] = {}
 
     def take_first(self, trace: Trace | None) -> None:
         """Take a recording of code at the smallest size that was made already, if there is one."""
@@ -126,10 +131,18 @@ class SizeSweep(PassSweep):
         return self._guard.bound
 
     def _visits_s(self, visits: Sequence[Visit]) -> float | None:
-        return self._costs.visits_s(visits)
+        steps = list[float | None]()
+        for visit in visits:
+            steps.append(self._cost_s(self._made_s, visit.parameter))
+            steps += [self._cost_s(self._ran_s.get(key, {}), visit.parameter) for key in visit.keys]
+        return sum_known(steps)
+
+    def _cost_s(self, known: Mapping[float, float], parameter: float) -> float | None:
+        """Return what a step will take; None if unknown."""
+        return expected(known, parameter, slowest=_SLOWEST_S)
 
     def _first_pass(self) -> deque[Visit]:
-        """See who can run, and plan the first pass."""
+        """See who can run, and plan the first pass: small sizes first, the variants shuffled."""
         for key, way in self._ways.items():
             self._record.started[key] = way.start() if self._asked else ""
             state, reason = way.state()
@@ -137,7 +150,15 @@ class SizeSweep(PassSweep):
                 self._record.absent[key] = Variant(key, way.title, state, reason)
         able = [key for key in self._ways if key not in self._record.absent]
         self._guard.keys = tuple(able)
-        return cold_pass(self._record.parameters, able, self._passes.draw) if able else deque()
+        sample = self._passes.draw.sample
+        visits = deque(
+            Visit(0, at, sample(able, len(able))) for at in self._record.parameters if able
+        )
+        if visits:
+            # At the smallest size they keep their order: the first one is mostly there at once,
+            # while Ray imports a lot in its first run, and somebody waits for the first point.
+            visits[0].keys = able.copy()
+        return visits
 
     def _visit(self, visit: Visit) -> Steps:
         """Make the value of a size and run what is still to run on it; it is dropped here."""
@@ -181,7 +202,7 @@ class SizeSweep(PassSweep):
         if self._guard.problem(size):
             self._record.notes["bound"] = self._guard.bound
             return "left out for lack of memory"
-        return self._passes.budget.problem(self._costs.make_s(parameter))
+        return self._passes.budget.problem(self._cost_s(self._made_s, parameter))
 
     def _leave_out(self, visit: Visit, reason: str) -> None:
         """Skip a size: all of it in the first pass, later only what is left of it."""
@@ -199,10 +220,10 @@ class SizeSweep(PassSweep):
             return parameter
         before, start_s = resident_bytes(), time.monotonic()
         value = self._make(parameter)
-        self._costs.made_s[parameter] = time.monotonic() - start_s
+        self._made_s[parameter] = time.monotonic() - start_s
         after, size = resident_bytes(), _known_bytes(value)
         if parameter not in self._record.sizes:
-            self._record.sizes[parameter] = pickled_bytes(value) if size is None else size
+            self._record.sizes[parameter] = _pickled_bytes(value) if size is None else size
         elif size not in (None, self._record.sizes[parameter]):
             self._record.notes["sizes"] = (
                 "the same size gives another number of bytes each time; the first one is its place"
@@ -250,7 +271,9 @@ class SizeSweep(PassSweep):
     def _problem(self, cell: Cell, value: object) -> str:
         return (
             self._guard.store_problem(cell.key, cell.size_bytes)
-            or self._passes.budget.problem(self._costs.run_s(cell.key, cell.parameter))
+            or self._passes.budget.problem(
+                self._cost_s(self._ran_s.get(cell.key, {}), cell.parameter)
+            )
             or ("" if cell.points else self._ways[cell.key].refuses(value))
         )
 
@@ -273,7 +296,7 @@ class SizeSweep(PassSweep):
         if is_cold and cell.size_bytes is None:
             self._settle(cell, trace)
         took_s = max(time.monotonic() - start_s, trace.wall_ns / 1e9)
-        self._costs.note_run(cell.key, cell.parameter, without_imports_s(trace, took_s))
+        self._ran_s.setdefault(cell.key, {})[cell.parameter] = without_imports_s(trace, took_s)
 
     def _settle(self, cell: Cell, trace: Trace) -> None:
         """Place code, or what pickle cannot measure, on the axis: by what its first run moved."""
