@@ -26,6 +26,7 @@ from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.experiments.blame.node import Node, copied, take_times
 from jupyter_serprof.experiments.blame.opening import (
     MOST_ITEMS,
+    around,
     is_atom,
     is_cheap,
     open_node,
@@ -33,16 +34,7 @@ from jupyter_serprof.experiments.blame.opening import (
     split,
     values_of,
 )
-from jupyter_serprof.experiments.blame.passes import (
-    Pass,
-    around,
-    closed,
-    depth_note,
-    is_outlier,
-    opened_at,
-    replace,
-    settle,
-)
+from jupyter_serprof.experiments.blame.passes import Pass, closed, depth_note, opened_at, settle
 from jupyter_serprof.objects.picklers import Counter, OutOfTime
 
 #: How many parts are looked at: many where the pickle takes long, some hundred where it is short.
@@ -321,12 +313,12 @@ class Descent:
 
     def _split(self, holder: Node, run: Node, least: float) -> bool:
         """Cut the large items out of a run that is larger than its neighbours."""
-        if run.is_fixed or not is_outlier(holder, run):
+        if run.is_fixed or not holder.has_outlier(run):
             return False
         run.is_fixed = True
         heavy = self._heavy(run, least) if run.count > 1 else [0]
         if heavy:
-            replace(holder, run, list(around(run, heavy)))
+            holder.replace(run, list(around(run, heavy)))
         return bool(heavy)
 
     def _heavy(self, run: Node, least: float) -> list[int]:
@@ -368,7 +360,7 @@ class Descent:
         """Cut the items that hold something unpicklable out of a run, by halving."""
         middle = run.count // 2
         halves = [(0, middle), (middle, run.count)]
-        replace(holder, run, singles(run) if run.count <= MOST_ITEMS else split(run, halves))
+        holder.replace(run, singles(run) if run.count <= MOST_ITEMS else split(run, halves))
 
 
 def is_hole(node: Node) -> bool:

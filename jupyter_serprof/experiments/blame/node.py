@@ -1,16 +1,13 @@
-"""A node of an anatomy while it is measured, and the opcodes that a container writes for itself.
-
-The opcodes are counted, not measured: a container whose items are dumped one by one is never
-dumped itself. Source: CPython 3.11, ``Modules/_pickle.c``: save_list, batch_list_exact,
-batch_dict_exact, save_set, save_frozenset, save_tuple, save_reduce.
-"""
+"""A node of an anatomy while it is measured, and the opcodes that a tuple writes for itself."""
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass, field, replace
 
-_BATCH = 1000
 _SHORT_TUPLE = 3
+#: A run whose items are larger by this factor than those of its neighbours holds an outlier.
+_OUTLIER = 2.0
 
 
 class Step:
@@ -79,6 +76,17 @@ class Node:
         """The parts among the steps."""
         return [step for step in self.steps or () if isinstance(step, Node)]
 
+    def has_outlier(self, run: Node) -> bool:
+        """Tell whether the items of a run in it are much larger than those of its neighbours."""
+        sizes = [node.bytes / node.count for node in self.nodes if node.items is not None]
+        return run.bytes / run.count > _OUTLIER * max(1.0, statistics.median(sizes))
+
+    def replace(self, node: Node, nodes: list[Node]) -> None:
+        """Put several nodes where one was."""
+        steps = self.steps or []
+        at = steps.index(node)
+        steps[at : at + 1] = nodes
+
 
 def copied(node: Node) -> Node:
     """Return a tree of the same objects, to be measured for itself."""
@@ -94,34 +102,11 @@ def take_times(node: Node, timed: Node, *, is_first: bool) -> None:
         take_times(part, other, is_first=is_first)
 
 
-def list_bytes(count: int) -> int:
-    """Return the opcodes of a list: EMPTY_LIST, MEMOIZE, APPEND or MARK and APPENDS."""
-    return 2 + (1 if count == 1 else 2 * -(-count // _BATCH))
-
-
-def dict_bytes(count: int) -> int:
-    """Return the opcodes of a dict; a last batch may be empty."""
-    if count <= 1:
-        return 2 + count
-    return 2 + 2 * (count // _BATCH + 1)
-
-
-def set_bytes(count: int) -> int:
-    """Return the opcodes of a set; a last batch may be empty."""
-    return 2 + (2 * (count // _BATCH + 1) if count else 0)
-
-
 def tuple_bytes(count: int) -> int:
     """Return the opcodes of a tuple; short ones have no MARK, the empty one is not memoized."""
     if count == 0:
         return 1
     return 2 if count <= _SHORT_TUPLE else 3
-
-
-def batch_bytes(count: int) -> int:
-    """Return the opcodes around items that come from an iterator of a reducer."""
-    full, rest = divmod(count, _BATCH)
-    return 2 * full + (1 if rest == 1 else 2 if rest else 0)
 
 
 def recursion_bytes(value: object) -> int:

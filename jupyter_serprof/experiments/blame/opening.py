@@ -2,6 +2,10 @@
 
 Exact lists, tuples, dicts, sets and frozensets give their items; any other object is asked for what
 pickle would ask it: function, arguments, items and state. Nothing here pickles.
+
+The opcodes that a container writes for itself are counted, not measured: one whose items are dumped
+one by one is never dumped itself. Source: CPython 3.11, ``Modules/_pickle.c``: save_list,
+batch_list_exact, batch_dict_exact, save_set, save_frozenset, save_tuple, save_reduce.
 """
 
 from __future__ import annotations
@@ -13,17 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
-from jupyter_serprof.experiments.blame.node import (
-    MEMOIZE,
-    REFER,
-    Node,
-    Step,
-    batch_bytes,
-    dict_bytes,
-    list_bytes,
-    set_bytes,
-    tuple_bytes,
-)
+from jupyter_serprof.experiments.blame.node import MEMOIZE, REFER, Node, Step, tuple_bytes
 from jupyter_serprof.objects.ask import attribute, is_a, is_exactly, kind_name
 from jupyter_serprof.objects.labels import (
     argument_label,
@@ -42,10 +36,36 @@ MOST_ITEMS = 32
 _RUNS = 64
 _TEXTS = (str, bytes, bytearray, types.ModuleType, types.CodeType)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
+_BATCH = 1000
+
+
+def _list_bytes(count: int) -> int:
+    """Return the opcodes of a list: EMPTY_LIST, MEMOIZE, APPEND or MARK and APPENDS."""
+    return 2 + (1 if count == 1 else 2 * -(-count // _BATCH))
+
+
+def _dict_bytes(count: int) -> int:
+    """Return the opcodes of a dict; a last batch may be empty."""
+    if count <= 1:
+        return 2 + count
+    return 2 + 2 * (count // _BATCH + 1)
+
+
+def _set_bytes(count: int) -> int:
+    """Return the opcodes of a set; a last batch may be empty."""
+    return 2 + (2 * (count // _BATCH + 1) if count else 0)
+
+
+def _batch_bytes(count: int) -> int:
+    """Return the opcodes around items that come from an iterator of a reducer."""
+    full, rest = divmod(count, _BATCH)
+    return 2 * full + (1 if rest == 1 else 2 if rest else 0)
+
+
 _OWN_BYTES: dict[object, Callable[[int], int]] = {
-    list: list_bytes,
-    dict: dict_bytes,
-    set: set_bytes,
+    list: _list_bytes,
+    dict: _dict_bytes,
+    set: _set_bytes,
     frozenset: lambda _: 3,  # MARK, FROZENSET, MEMOIZE
     tuple: tuple_bytes,
 }
@@ -121,6 +141,17 @@ def values_of(run: Node) -> tuple[object, ...]:
     return items[1::2] if _width(run.value) > 1 else items
 
 
+def around(run: Node, heavy: list[int]) -> Iterator[Node]:
+    """Yield the items at these places for themselves, and the runs between them."""
+    for first, place in pairwise([-1, *heavy, run.count]):
+        if place > first + 1:
+            [between] = split(run, [(first + 1, place)])
+            between.is_fixed = True
+            yield between
+        if place < run.count:
+            yield from singles(split(run, [(place, place + 1)])[0])
+
+
 class KeyedItems:
     """Stands for a container whose items come as keys and values from a reducer."""
 
@@ -178,7 +209,7 @@ def _open_reduced(node: Node, found: Any) -> None:  # noqa: ANN401  (pickle's pr
     tail, more = _tail(node.value, state, setter)
     steps: Steps = [*head, MEMOIZE, *chain(*inside), *tail]
     if not all(map(_is_dull, steps)):
-        node.own_bytes = own + batch_bytes(len(listed)) + batch_bytes(count) + more
+        node.own_bytes = own + _batch_bytes(len(listed)) + _batch_bytes(count) + more
         node.steps = steps
 
 
@@ -229,7 +260,7 @@ def _plumbed_state(value: object, state: dict[Any, Any], label: Callable[[Any, A
     for key, part in state.items():
         steps.append(Node(key, "" if is_a(key, str) else "<key>", is_plumbing=True, is_fixed=True))
         steps.append(_joined(value, part, label(value, key)))
-    return Node(state, is_plumbing=True, own_bytes=dict_bytes(len(state)), steps=steps)
+    return Node(state, is_plumbing=True, own_bytes=_dict_bytes(len(state)), steps=steps)
 
 
 def _joined(value: object, part: Any, label: str) -> Node:  # noqa: ANN401  (anything)
@@ -254,7 +285,7 @@ def _joined(value: object, part: Any, label: str) -> Node:  # noqa: ANN401  (any
 
 def _list_node(part: list[Any], inside: Iterable[Node]) -> Node:
     steps: Steps = [MEMOIZE, *inside]
-    return Node(part, is_plumbing=True, own_bytes=list_bytes(len(part)), steps=steps)
+    return Node(part, is_plumbing=True, own_bytes=_list_bytes(len(part)), steps=steps)
 
 
 def _names(value: object, label: str) -> list[str]:

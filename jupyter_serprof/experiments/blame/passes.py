@@ -8,14 +8,12 @@ to those take 2 bytes, to all later ones 5); then all that is left is put there 
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from jupyter_serprof.experiments.blame.node import MEMOIZE, Node, recursion_bytes, tuple_bytes
-from jupyter_serprof.experiments.blame.opening import is_atom, singles, split
+from jupyter_serprof.experiments.blame.opening import is_atom
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import attribute, is_a, kind_module
 from jupyter_serprof.objects.culprits import error_text
@@ -163,10 +161,6 @@ class Pass:
         self._memo.memo = memo
 
 
-#: A run whose items are larger by this factor than those of its neighbours holds an outlier.
-_OUTLIER = 2.0
-
-
 def opened_at(node: Node) -> dict[int, Node]:
     """Return the opened nodes by the id of their object."""
     found: dict[int, Node] = {}
@@ -200,30 +194,6 @@ def closed(node: Node, depth: int = 1) -> Iterator[tuple[Node, Node, int]]:
             yield node, part, depth
         else:
             yield from closed(part, depth + 1)
-
-
-def is_outlier(holder: Node, run: Node) -> bool:
-    """Tell whether the items of a run are much larger than those of its neighbours."""
-    sizes = [node.bytes / node.count for node in holder.nodes if node.items is not None]
-    return run.bytes / run.count > _OUTLIER * max(1.0, statistics.median(sizes))
-
-
-def replace(holder: Node, node: Node, nodes: list[Node]) -> None:
-    """Put several nodes where one was."""
-    steps = holder.steps or []
-    at = steps.index(node)
-    steps[at : at + 1] = nodes
-
-
-def around(run: Node, heavy: list[int]) -> Iterator[Node]:
-    """Yield the items at these places for themselves, and the runs between them."""
-    for first, place in pairwise([-1, *heavy, run.count]):
-        if place > first + 1:
-            [between] = split(run, [(first + 1, place)])
-            between.is_fixed = True
-            yield between
-        if place < run.count:
-            yield from singles(split(run, [(place, place + 1)])[0])
 
 
 _MUCH = 2
