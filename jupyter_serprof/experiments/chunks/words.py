@@ -5,13 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from jupyter_serprof.experiments.chunks.best import (
-    FEWEST_SIZES,
-    UNACCOUNTED,
-    ChunkFacts,
-    Limit,
-    Recommendation,
-)
+from jupyter_serprof.experiments.chunks.best import FEWEST_SIZES, ChunkFacts, Limit, Recommendation
 from jupyter_serprof.model import Finding, Summary, stage
 from jupyter_serprof.model.sweep import BestSize
 from jupyter_serprof.model.trace import Scalar
@@ -132,7 +126,7 @@ def limit_names(limit: Limit | None) -> str:
 def _limit_text(limit: Limit, best: ChunkFacts, parameter: str) -> str:
     grown = f"{format_ns(limit.grown_ns)} more at {_at(limit.at, parameter)}"
     named = [
-        f"{format_ns(grown_ns)} of it {stage(key).title if key != UNACCOUNTED else 'unaccounted'}"
+        f"{format_ns(grown_ns)} of it {stage(key).title if key else 'unaccounted'}"
         for key, grown_ns in limit.stages_ns.items()
     ]
     return ", ".join([grown, *named, *_idle(limit, best)])

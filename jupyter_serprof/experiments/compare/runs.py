@@ -10,13 +10,7 @@ from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, r
 from jupyter_serprof.experiments.compare.samples import ALIKE, check_kinds
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.document import summarize_sweep, warm_text, with_findings
-from jupyter_serprof.experiments.engine.experiment import (
-    Document,
-    Experiment,
-    Made,
-    Progress,
-    Steps,
-)
+from jupyter_serprof.experiments.engine.experiment import Experiment, Made, Progress, Steps
 from jupyter_serprof.experiments.engine.order import REPEATS
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 from jupyter_serprof.model import Comparison, Summary, Sweep, Trace
@@ -43,7 +37,7 @@ def _told(document: Sweep, comparison: Comparison) -> Sweep:
     return replace(document, comparison=comparison, summary=told)
 
 
-def stopped(before: Document, after: Made) -> Made:
+def stopped(before: Trace | Sweep, after: Made) -> Made:
     """Return what was measured until a comparison was stopped, with a headline that says so.
 
     ``after`` is a trace where the first run did not end.
@@ -70,7 +64,7 @@ class Against:
         The experiment of now.
     """
 
-    def __init__(self, before: Document, runs: Experiment[Sweep]) -> None:
+    def __init__(self, before: Trace | Sweep, runs: Experiment[Sweep]) -> None:
         self._before, self._runs = before, runs
         self._found: Sweep | None = None
         self._is_running = self._is_refused = False
