@@ -27,7 +27,7 @@ from jupyter_serprof.experiments.graphs.values import (
     wait_for,
 )
 from jupyter_serprof.experiments.remedies.gain import Trial
-from jupyter_serprof.experiments.remedies.trial import Sides, Trials
+from jupyter_serprof.experiments.remedies.trial import Attempt, Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
@@ -98,7 +98,7 @@ class DaskTryout(Trials):
         self._outputs: list[Any] = []
         self._large: Mapping[int, tuple[Any, int]] = {}
 
-    def _look(self) -> Sequence[Trial]:
+    def _look(self) -> Sequence[Attempt]:
         """Find large objects of its tasks: as keys of their own, or scattered."""
         from dask.core import flatten
 
@@ -122,13 +122,13 @@ class DaskTryout(Trials):
             f"{embedded}, {format_bytes(self._plain_bytes)}, are used by {used} tasks; "
             f"every trip runs the tasks of {self._name}"
         )
-        return [Trial(key, "the graph as it is") for key in _WAYS]
+        return [(Trial(key, "the graph as it is"), partial(self._sides, key)) for key in _WAYS]
 
-    def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:  # noqa: ARG002  (made once)
+    def _sides(self, key: str, _: Callable[[], bool]) -> Sides:
         __tracebackhide__ = True
         from dask._task_spec import DataNode, TaskRef
 
-        key, made = _WAYS[at], list[Any]()
+        made = list[Any]()
         values = {identity: value for identity, (value, _) in self._large.items()}
         start = time.perf_counter_ns()
         if key == "dask-scatter":

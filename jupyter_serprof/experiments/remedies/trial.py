@@ -52,6 +52,10 @@ class Sides:
     release: Callable[[], object] = tuple
 
 
+#: A remedy that applies, and what makes both ways ready, given whether there is time for more.
+Attempt = tuple[Trial, Callable[[Callable[[], bool]], Sides]]
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A remedy that applies to a value: both ways, and the form that the second one sends.
@@ -133,7 +137,7 @@ class Trials:
         self._name, self._most = name, pairs
         self._budget = Budget(budget_s)
         self._started = moment_text()
-        self._found: Sequence[Trial] | None = None
+        self._found: Sequence[Attempt] | None = None
         self._begun = 0
         self._notes: list[str] = []
         self._plain_bytes: int | None = None
@@ -174,7 +178,7 @@ class Trials:
             if at:
                 yield
             self._begun += 1
-        trial = self._begun_trials[at]
+        trial, sides = (self._found or ())[at]
         if trial.is_over:
             return
 
@@ -182,22 +186,17 @@ class Trials:
             return self._budget.left_s > end_s
 
         try:
-            make = partial(self._sides, at, has_time)
-            yield from trial_steps(make, trial, has_time, self._most)
+            yield from trial_steps(partial(sides, has_time), trial, has_time, self._most)
         except Exception as error:  # noqa: BLE001  (one remedy fails in its row, others go on)
             trial.reason = error_text(error)
         trial.is_over = True
 
     @property
     def _begun_trials(self) -> Sequence[Trial]:
-        return (self._found or ())[: self._begun]
+        return [trial for trial, _ in (self._found or ())[: self._begun]]
 
-    def _look(self) -> Sequence[Trial]:
+    def _look(self) -> Sequence[Attempt]:
         """Return what applies."""
-        raise NotImplementedError
-
-    def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:
-        """Make both ways of one of them ready."""
         raise NotImplementedError
 
     @property

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -14,7 +15,7 @@ from jupyter_serprof.experiments.engine.order import TRIALS, check_above_0
 from jupyter_serprof.experiments.remedies.forms import REMARK, Form, forms_of
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted, variable
-from jupyter_serprof.experiments.remedies.trial import Candidate, Send, Sides, Trials
+from jupyter_serprof.experiments.remedies.trial import Attempt, Candidate, Send, Trials
 from jupyter_serprof.experiments.remedies.ways import GrowingBlock, PickleWay, through_ray
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import code_text, format_bytes, format_ns
@@ -74,11 +75,10 @@ class Tryout(Trials):
         self._asked, self._now = now, now or "pickle"
         self._budget_s = budget_s
         self._block = GrowingBlock()
-        self._ways: list[Candidate] = []
         self._large_bytes = 0
         self._pass_s = 0.0
 
-    def _look(self) -> Sequence[Trial]:
+    def _look(self) -> Sequence[Attempt]:
         """Find out how it goes now, and what applies to that; nothing if that is told instead."""
         self._said = _reference_text(self._value, self._name)
         if self._said:
@@ -103,11 +103,7 @@ class Tryout(Trials):
             )
             return ()
         self._check_memory()
-        self._ways = self._candidates()
-        return [candidate.trial for candidate in self._ways]
-
-    def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:
-        return self._ways[at].sides(self._value, has_time)
+        return [(one.trial, partial(one.sides, self._value)) for one in self._candidates()]
 
     def _pass(self) -> Exception | None:
         """Pickle into nowhere: note the bytes, those of buffers, and the time; return an error."""
