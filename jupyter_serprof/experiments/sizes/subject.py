@@ -7,17 +7,16 @@ Making takes time of its own: 100 MB took 0.1 to 0.4 s as arrays, tables and num
 from __future__ import annotations
 
 import pickle
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import pairwise
 from types import BuiltinFunctionType, CodeType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import is_collection
+from jupyter_serprof.experiments.roundtrip.transport import is_installed
 from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.model.errors import closest
 from jupyter_serprof.objects.ask import is_exactly, size_bytes
@@ -57,8 +56,7 @@ class Generator:
     def state(self) -> tuple[str, str]:
         """Return (``ok``, "") or (``not installed``, a sentence with a remedy); imports nothing."""
         for library in self.libraries:
-            is_there = library in sys.modules or find_spec(library) is not None
-            if not is_there or sys.modules.get(library, library) is None:
+            if not is_installed(library):
                 run = 'Run: pip install "jupyter_serprof[dataframe]"'
                 return "not installed", f"{self.title} needs {library}. {run}"
         return "ok", ""
