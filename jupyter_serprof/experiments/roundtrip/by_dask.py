@@ -150,14 +150,16 @@ def _silent(name: str) -> Iterator[None]:
 
 def _frame_facts(header: Mapping[str, Any], frames: Sequence[Any]) -> dict[str, Scalar]:
     """Tell what a header says of its frames: the pickle in each is in-band, the rest beside it."""
-    values = list(_values(header, 0))
+    headers = list(_headers(header))
+    values = [(str(each["serializer"]), at) for each, at in headers if "serializer" in each]
+    names = {str(name) for each, _ in headers for name in each.get("compression") or () if name}
     pickles = [at for family, at in values if family == "pickle"]
     sizes = [memoryview(frame).nbytes for frame in frames]
     in_band, total = sum(sizes[at] for at in pickles), sum(sizes)
     return {
         "family": ", ".join(sorted({family for family, _ in values})),
         "frames": len(frames),
-        "compression": ", ".join(sorted(set(_compressions(header)))) or "none",
+        "compression": ", ".join(sorted(names)) or "none",
         "in_band_bytes": in_band,
         "out_of_band_bytes": total - in_band,
         "buffers": len(frames) - len(pickles),
@@ -165,22 +167,10 @@ def _frame_facts(header: Mapping[str, Any], frames: Sequence[Any]) -> dict[str, 
     }
 
 
-def _parts(header: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the headers of the elements of a collection that was serialized one by one."""
-    parts: Sequence[Mapping[str, Any]] = header.get("sub-headers", ())
-    return parts if header.get("is-collection") else ()
-
-
-def _values(header: Mapping[str, Any], start: int) -> Iterator[tuple[str, int]]:
-    """Yield the family of each value, and the index of its first frame."""
-    if "serializer" in header:
-        yield str(header["serializer"]), start
-    for part, length in zip(_parts(header), header.get("frame-lengths", ()), strict=False):
-        yield from _values(part, start)
+def _headers(header: Mapping[str, Any], start: int = 0) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Yield a header and those of elements that were serialized one by one, and first frames."""
+    yield header, start
+    parts = header.get("sub-headers", ()) if header.get("is-collection") else ()
+    for part, length in zip(parts, header.get("frame-lengths", ()), strict=False):
+        yield from _headers(part, start)
         start += length
-
-
-def _compressions(header: Mapping[str, Any]) -> Iterator[str]:
-    yield from (str(name) for name in header.get("compression") or () if name)
-    for part in _parts(header):
-        yield from _compressions(part)
