@@ -62,6 +62,12 @@ def is_of(value: object, library: str, *names: str) -> bool:
     return any(isinstance(kind, type) and is_a(value, kind) for kind in kinds)
 
 
+def is_exactly_of(value: object, library: str, *names: str) -> bool:
+    """Tell whether a value is of exactly such a class of a library, which is not imported."""
+    module = sys.modules.get(library)
+    return any(type(value) is getattr(module, name, None) for name in names)
+
+
 def is_array(value: object) -> bool:
     """Tell an array of NumPy."""
     return is_of(value, "numpy", "ndarray")

@@ -13,6 +13,8 @@ from importlib import import_module
 from itertools import islice
 from typing import Any, NamedTuple
 
+from jupyter_serprof.objects.ask import is_exactly_of
+
 _LITERALS = (str, int, bool, bytes, type(None))
 
 
@@ -73,7 +75,7 @@ def forms_of(value: object, name: str = "value") -> Iterator[Form]:
     """Yield the other forms that a value may have; `name` is that of its variable."""
     found: Iterator[Offer] = iter(())
     pandas = sys.modules.get("pandas")
-    if _is_ndarray(value):
+    if is_exactly_of(value, "numpy", "ndarray"):
         found = _array_forms(value, name)
     elif pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series):
         found = _frame_forms(value, name)
@@ -81,11 +83,6 @@ def forms_of(value: object, name: str = "value") -> Iterator[Form]:
         found = _sequence_forms(value, name)  # type: ignore[arg-type]  # checked by its type
     for key, line, back in found:
         yield Form(key, line, value, name, back)
-
-
-def _is_ndarray(value: object) -> bool:
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and type(value) is numpy.ndarray
 
 
 def _array_forms(array: Any, name: str) -> Iterator[Offer]:  # noqa: ANN401  (an ndarray)
@@ -115,9 +112,9 @@ def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
             yield "arrow-strings", line, lambda made: like(made.to_pylist())  # type: ignore[call-arg]
     elif kind is dict and len(value) >= _ROWS:
         yield from _row_forms(value, name)
-    elif _is_ndarray(value[0]) and len(value) >= _ARRAYS:
+    elif is_exactly_of(value[0], "numpy", "ndarray") and len(value) >= _ARRAYS:
         shape, dtype = value[0].shape, value[0].dtype
-        is_alike = all(_is_ndarray(p) and p.shape == shape and p.dtype == dtype for p in value)
+        is_alike = all(type(p) is kind and p.shape == shape and p.dtype == dtype for p in value)
         if shape and not dtype.hasobject and is_alike:
             line = f"{name} = np.stack({name})   # list({name}) goes back, without copies"
             yield "stacked", line, like

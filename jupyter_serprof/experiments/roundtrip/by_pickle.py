@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.recorder import span
 from jupyter_serprof.experiments.roundtrip.transport import Transport, is_installed
 from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.objects.ask import is_exactly_of
 
 #: Signed, unsigned and floating: what an Arrow tensor holds.
 _TENSOR_KINDS = "iuf"
@@ -52,9 +52,9 @@ class ArrowIpc(OptionalTransport):
 
     def refuses(self, value: object) -> str:
         """Refuse what Arrow has no message for."""
-        if _is_of(value, "numpy", "ndarray"):
+        if is_exactly_of(value, "numpy", "ndarray"):
             return _array_refusal(value)
-        if _is_of(value, "pandas", "DataFrame") or _is_of(value, "pyarrow", "Table"):
+        if is_exactly_of(value, "pandas", "DataFrame") or is_exactly_of(value, "pyarrow", "Table"):
             return ""
         return (
             "Arrow IPC is for tables, DataFrames and arrays of numbers, "
@@ -75,12 +75,6 @@ class ArrowIpc(OptionalTransport):
             return read(pa.BufferReader(buffer))
 
 
-def _is_of(value: object, library: str, *names: str) -> bool:
-    """Tell whether a value is of exactly such a class, of a library that may not be imported."""
-    module = sys.modules.get(library)
-    return any(type(value) is getattr(module, name, None) for name in names)
-
-
 def _array_refusal(value: Any) -> str:  # noqa: ANN401  (an array)
     dtype = value.dtype
     is_number = dtype.kind in _TENSOR_KINDS and dtype.itemsize <= _MOST_TENSOR_BYTES
@@ -95,12 +89,12 @@ def _arrow_ways(value: Any) -> tuple[Callable[[Any], None], Callable[[Any], obje
     """Return how to write a value into a sink, and how to read it from a source."""
     import pyarrow as pa
 
-    if _is_of(value, "numpy", "ndarray"):
+    if is_exactly_of(value, "numpy", "ndarray"):
         return (
             lambda sink: pa.ipc.write_tensor(pa.Tensor.from_numpy(value), sink),
             lambda source: pa.ipc.read_tensor(source).to_numpy(),
         )
-    is_frame = _is_of(value, "pandas", "DataFrame")
+    is_frame = is_exactly_of(value, "pandas", "DataFrame")
 
     def write(sink: Any) -> None:  # noqa: ANN401  (pyarrow has no types)
         table = pa.Table.from_pandas(value) if is_frame else value
