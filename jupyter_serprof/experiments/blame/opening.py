@@ -51,11 +51,6 @@ def _dict_bytes(count: int) -> int:
     return 2 + 2 * (count // _BATCH + 1)
 
 
-def _set_bytes(count: int) -> int:
-    """Return the opcodes of a set; a last batch may be empty."""
-    return 2 + (2 * (count // _BATCH + 1) if count else 0)
-
-
 def _batch_bytes(count: int) -> int:
     """Return the opcodes around items that come from an iterator of a reducer."""
     full, rest = divmod(count, _BATCH)
@@ -65,7 +60,7 @@ def _batch_bytes(count: int) -> int:
 _OWN_BYTES: dict[object, Callable[[int], int]] = {
     list: _list_bytes,
     dict: _dict_bytes,
-    set: _set_bytes,
+    set: lambda count: 2 + (2 * (count // _BATCH + 1) if count else 0),  # as of a dict
     frozenset: lambda _: 3,  # MARK, FROZENSET, MEMOIZE
     tuple: tuple_bytes,
 }
