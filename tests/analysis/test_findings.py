@@ -11,7 +11,8 @@ from goldens import check
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings import RULES, find
-from jupyter_serprof.model import Finding, Limits, Trace, from_document, to_document
+from jupyter_serprof.model import Finding, Limits, Quality, Trace, from_document, to_document
+from jupyter_serprof.model.trace import FORKED
 from jupyter_serprof.testing import make_trace
 
 CALLER = "client/main"
@@ -94,6 +95,25 @@ def in_calls(count: int, idle_ms: float, caller: str = "caller") -> Trace:
     calls = [("ray.execute", "worker 1", 1 + at * (40 + idle_ms), 40) for at in range(count)]
     around = ("ray.execute", "worker 2", 0, end if caller == "caller" else 1)
     return make_trace([around, *calls], wall_ms=end)
+
+
+def carried(stage: str, details: dict[str, object], size: int | None = None) -> Trace:
+    """Return a call of 10 ms with a step that carried something, and a get of 40 ms after it."""
+    inside = (stage, CALLER, 1, 8, size, 0, details)
+    return make_trace([("ray.fetch", CALLER, 0, 10), inside, ("ray.fetch", CALLER, 20, 40)])
+
+
+def held(wait_ns: int) -> Trace:
+    """Return a task, of 100 ms, that waits for what is inside of its argument."""
+    return make_trace([("ray.execute", "worker 1", 0, 100, None, -1, {"nested_wait_ns": wait_ns})])
+
+
+def passed(key: int, got_ms: float = 50) -> Trace:
+    """Return a result that is got and then sent, if it is the same, in 100 ms."""
+    taken, sent = {"value_keys": [1]}, {"value_key": key, "total_bytes": 8_000_000}
+    got = [("ray.fetch", CALLER, 0, got_ms), ("ray.unpack", CALLER, 0, 0.1, None, 0, taken)]
+    submit = [("ray.submit", CALLER, 60, 40), ("ray.msgpack", CALLER, 60, 5, 8_000_000, 2, sent)]
+    return make_trace([*got, *submit])
 
 
 def imported(import_ms: float, wall_ms: float, stage: str = "ray.store") -> Trace:
@@ -290,6 +310,27 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (in_calls(3, 40), in_calls(4, 40)),
         (in_calls(6, 7.9), in_calls(6, 40)),
         (in_calls(6, 40, caller="other"), in_calls(6, 40)),
+    ],
+    "ray.return-put": [
+        (carried("ray.unpack", {"references": 9}), carried("ray.unpack", {"references": 10}))
+    ],
+    "ray.nested-get": [(held(9_999_999), held(10_000_000))],
+    "ray.unnecessary-get": [(passed(2), passed(1)), (passed(1, 4.9), passed(1, 5))],
+    "ray.too-many-objects": [
+        (
+            carried("ray.unpack", {"objects": 100}, 199_999_999),
+            carried("ray.unpack", {"objects": 100}, 200_000_000),
+        ),
+        (carried("ray.unpack", {}, 10**9), carried("ray.unpack", {"objects": 100}, 10**9)),
+    ],
+    "ray.global-write": [
+        (
+            carried("ray.submit", {"writes": [], "function": "count"}),
+            carried("ray.submit", {"writes": ["WRITTEN"], "function": "count"}),
+        )
+    ],
+    "ray.reference-out-of-band": [
+        (carried("pickle.dumps", {}), carried("pickle.dumps", {"references": 1}))
     ],
     "python.first-use-imports": [
         (imported(9.9, 20), imported(10, 20)),
@@ -509,6 +550,17 @@ def test_a_finding_fires_at_its_threshold_and_not_below(
 def test_every_rule_has_golden_traces() -> None:
     """A new rule without a trace on each side of its threshold is not finished."""
     assert len(ALL) >= len(RULES)
+
+
+def test_forks_beside_ray_are_an_error_in_the_making() -> None:
+    """Told by the note of the probe; nothing is claimed of the time."""
+    forked, plain = (Quality(notes=(note,)) for note in (f"2 processes {FORKED}", "2 processes"))
+
+    (found,) = find(replace(make_trace([]), quality=forked))
+
+    assert (found.title, found.share) == ("2 processes were forked while Ray ran", None)
+    ast.parse(found.remedy)
+    assert not find(replace(make_trace([]), quality=plain))
 
 
 def test_findings_are_told_in_words() -> None:

@@ -57,7 +57,7 @@ def _row(name: str, label: str, size_bytes: int) -> list[str]:
 
 
 def _recorded_ns(loop: Callable[[], None]) -> int:
-    """Time the loop alone: arming and the document are another benchmark (fixed_cost)."""
+    """Time the loop alone: arming and the document are another benchmark."""
     with record("overhead"):
         return timed_ns(loop)
 

@@ -17,7 +17,8 @@ CHOSEN = (
     *("captured-in-self", "list-of-floats", "many-small-puts", "no-pipelining", "slow-reducer"),
     *("submission-order", "compute-in-a-loop", "one-giant-task"),
     *("pool-of-processes-for-little", "shared-work-computed-twice", "get-in-a-loop"),
-    *("tiny-tasks", "redefined-in-a-loop", "new-actor-for-each-item"),
+    *("tiny-tasks", "redefined-in-a-loop", "new-actor-for-each-item", "return-of-a-put"),
+    *("unnecessary-get", "reference-out-of-band", "global-written-by-a-task"),
 )
 
 
@@ -31,15 +32,16 @@ def test_the_cause_is_named_first_and_nothing_is_said_of_the_twin(
     request.getfixturevalue(CLUSTERS[entry.cluster])
     antipattern, healthy = entry.prepare()
 
-    assert entry.rule in (first(trace) for trace in attempts(antipattern, 4))
+    is_error = entry.cause == "error"  # it costs no time, so that it is no headline
+    assert entry.rule in (first(t, is_headline=not is_error) for t in attempts(antipattern, 4))
     assert any(not warned(trace) for trace in attempts(healthy, 4))
 
 
-def first(trace: Trace) -> str:
-    """Return the rule of the headline."""
+def first(trace: Trace, *, is_headline: bool) -> str:
+    """Return the rule of the headline, or of the first finding."""
     title = trace.findings[0].title if trace.findings else "nothing"
-    told = trace.summary is not None and title in trace.summary.headline
-    return trace.findings[0].rule if told else ""
+    told = trace.summary is not None and (not is_headline or title in trace.summary.headline)
+    return trace.findings[0].rule if told and trace.findings else ""
 
 
 def warned(trace: Trace) -> list[str]:

@@ -62,8 +62,8 @@ def nested_get(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"{counted(len(found), 'task')} of `{name}` waited for references in an argument",
                 {"tasks": len(found), "wait_ns": sum(found.values())},
-                f"{name}.remote(*refs)   # each an argument of its own: Ray starts the task when "
-                "all are there, and hands over their values",
+                f"{name if name.isidentifier() else 'f'}.remote(*refs)   # each an argument of its "
+                "own: Ray starts the task when all are there, and hands over their values",
                 spans=tuple(found)[:POINTED_SPANS],
                 because=f"each held a worker for {format_ns(sum(found.values()) / len(found))} "
                 "while the tasks that it needs still ran",
@@ -121,9 +121,9 @@ def global_written(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "ray.global-write",
                 "info",
-                f"`{function}` writes to the global `{names[0]}`, of which each worker has its own",
+                f"`{function}` writes to `{names[0]}`, a global that each worker has of its own",
                 {"names": ", ".join(map(str, names))},
-                "@ray.remote\nclass Shared: ...   # an actor holds what tasks share",
+                "shared = ray.remote(Shared).remote()   # an actor holds what tasks share",
                 spans=(at,),
                 because="the one of the notebook stays as it is",
             )
