@@ -11,7 +11,7 @@ import selectors
 import sys
 from _thread import interrupt_main
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import itemgetter
 from threading import get_ident
@@ -37,6 +37,8 @@ PAUSES = tuple(
     for path in (
         "threading:Condition.wait",
         f"selectors:{selectors.DefaultSelector.__name__}.select",
+        # Sleeps and looks, until blocks of Ray Data are there.
+        "ray.data._internal.execution.streaming_executor_state:OpState.get_output_blocking",
     )
 )
 
@@ -54,8 +56,12 @@ def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
     """Note which module was imported, and arm the probes that waited for it."""
     if token:
         return _LOADED
+    late = [place for place in PAUSES if place.path.partition(":")[0] == args[0]]
     for recorder in active_recorders():
         recorder.arm_waiting()
+        for probe in recorder.probes if late else ():
+            if isinstance(probe, InterpreterProbe):
+                probe.arm_pauses(late)
     return args[0] if args else None
 
 
@@ -172,14 +178,19 @@ class InterpreterProbe(Probe):
         """Listen at the seams and to the collector."""
         super().arm(recorder)
         self._recorder, self._own = recorder, _OwnThread(recorder)
-        for place in PAUSES:
-            self.arm_place(place, self._own)
+        self.arm_pauses(PAUSES)
         self._gc_start_ns: int | None = None
         self._is_interrupted = False
         if self._callback is None:
             self._callback = self._collected
             _PRESSES.add(self._callback)
             gc.callbacks.append(self._callback)
+
+    def arm_pauses(self, places: Iterable[Place]) -> None:
+        """Listen where the thread of the caller idles, in modules that are there."""
+        for place in places:
+            if self._own is not None and place.path.partition(":")[0] in sys.modules:
+                self.arm_place(place, self._own)
 
     def remove(self) -> None:
         """Stop listening."""

@@ -36,7 +36,9 @@ def take_references(drafts: Sequence[Draft]) -> Held:
 
 def tell_nested(drafts: Sequence[Draft], held: Held) -> None:
     """Tell of a task how long others, whose results are inside of its argument, ran beside it."""
-    runs = {draft.extra: draft for draft in drafts if draft.stage == "ray.execute" and draft.extra}
+    done = [draft for draft in drafts if draft.stage == "ray.execute" and draft.extra]
+    # A handle of an actor holds a reference to what makes the actor: nobody gets that.
+    runs = {draft.extra: draft for draft in done if not draft.name.endswith(".__init__")}
     for draft in drafts:
         run = runs.get(draft.extra) if id(draft) in held else None
         ends = [runs[task].end for task in held.get(id(draft), ()) if task in runs]
