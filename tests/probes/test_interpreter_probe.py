@@ -23,7 +23,7 @@ from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder, Watcher
 from jupyter_serprof.model import Trace
-from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes import Probe, interpreter
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.testing import ProbeContract, TickClock
 
@@ -361,6 +361,20 @@ def test_a_caller_that_idles_waits(idle: Callable[[], object], name: str) -> Non
 
     assert ("python.wait", name) in {(span.stage, span.name) for span in trace.spans}
     assert {span.lane for span in trace.spans} == {"client/main"}
+
+
+def test_a_library_that_comes_late_is_watched_where_it_idles(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray Data is imported by the first dataset, in the recorded cell; it sleeps and looks."""
+    (folder / f"{FIRST}.py").write_text("class Box:\n    def take(self): return 7")
+    place = Place(f"{FIRST}:Box.take", "python.wait", interpreter.PAUSES[0].role, least_ns=1)
+    monkeypatch.setattr(interpreter, "PAUSES", (*interpreter.PAUSES, place))
+
+    trace = recorded(lambda: importlib.import_module(FIRST).Box().take())
+
+    assert [span.name for span in trace.spans] == [f"import {FIRST}", "Box.take"]
+    assert not armed_places()
 
 
 def test_threads_that_idle_are_not_told() -> None:
