@@ -18,7 +18,8 @@ CHOSEN = (
     *("submission-order", "compute-in-a-loop", "one-giant-task"),
     *("pool-of-processes-for-little", "shared-work-computed-twice", "get-in-a-loop"),
     *("tiny-tasks", "redefined-in-a-loop", "new-actor-for-each-item", "return-of-a-put"),
-    *("unnecessary-get", "reference-out-of-band", "global-written-by-a-task"),
+    *("same-object-in-fresh-containers", "unnecessary-get"),
+    *("reference-out-of-band", "global-written-by-a-task"),
 )
 
 

@@ -56,6 +56,7 @@ CAUSE_SHARE = 1 / 3
 #: Whatever it took: nothing else matters to who reads it.
 _REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
+_OF_ITS_OWN = ", an argument of its own, not inside another"
 #: Where workers fetch and load what a function captures; below this it is no matter.
 _LOADING, _LOADED_BYTES = ("ray.schedule",), 10_000_000
 _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
@@ -154,15 +155,17 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
             total = sum(found.values())
             again = (1 - 1 / len(found)) * total / all_bytes
             first = trace.spans[min(found)]
-            kind, name = text(first, "value_type") or "object", text(first, "name")
+            kind = text(first, "shared_type") or text(first, "value_type") or "object"
+            name = text(first, "name")
+            is_part = text(first, "shared_type") not in {"", text(first, "value_type")}
             what = f"`{name}`" if name else f"the same {kind}"
             yield Finding(
                 "ray.same-object",
                 "warn",
                 f"{what} was sent {len(found)} times, {format_bytes(total)} in all",
                 {"times": len(found), "total_bytes": total, "value_type": kind},
-                f"ref = ray.put({name or 'value'})   # once, if it stays as it is; then pass ref: "
-                "f.remote(ref)",
+                f"ref = ray.put({name or 'value'})   # once, if it stays as it is; then pass ref"
+                f"{_OF_ITS_OWN if is_part else ''}: f.remote(ref)",
                 spans=_pointed(found),
                 because="each time it was serialized and copied into the store anew",
                 share=again * self_share(trace, *_SENDING),

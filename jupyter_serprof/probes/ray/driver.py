@@ -16,6 +16,7 @@ import weakref
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from threading import get_ident
 from typing import Any
 
@@ -96,10 +97,19 @@ def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
     if is_exactly(value, ATOMS):  # without identity and form
         return size, way, None, type(value).__name__, ""
     try:
-        identity: object = weakref.ref(value)
+        identity: object = weakref.ref(_bulk_of(value, size))
     except TypeError:
         identity = None
     return size, way, identity, kind_name(type(value)), _array_form(value)
+
+
+def _bulk_of(value: Any, size: int) -> Any:  # noqa: ANN401
+    """Return the array that a container is mostly made of, if it is; else the value itself."""
+    if is_exactly(value, (list, tuple, dict)):
+        parts = islice(value.values() if type(value) is dict else value, _SEEN_VALUES)
+        arrays = (one for one in parts if is_array(one) and is_known(one))
+        return next((one for one in arrays if 2 * one.nbytes > size), value)
+    return value
 
 
 def _array_form(value: Any) -> str:  # noqa: ANN401

@@ -12,7 +12,7 @@ from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft
 from jupyter_serprof.capture.machine import lies_inside, store_ranges
-from jupyter_serprof.objects.ask import notebook_name
+from jupyter_serprof.objects.ask import kind_name, notebook_name
 from jupyter_serprof.objects.captured import captured_variables
 from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE
 
@@ -87,7 +87,9 @@ def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str])
         draft.details["value_key"] = id(identity)
         is_told = isinstance(identity, weakref.ref) and total >= _NAMED_BYTES
         alive = identity() if is_told else None  # type: ignore[operator]  # a reference, as asked
-        draft.details |= {"name": notebook_name(alive)} if alive is not None else {}
+        if alive is not None:
+            kind = kind_name(type(alive))  # of what is in it, for a container
+            draft.details |= {"name": notebook_name(alive), "shared_type": kind}
         draft.extra = identity
 
 
