@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from jupyter_serprof.analysis.spans import indexed, number, rows_of, total, whole, word
@@ -137,83 +136,43 @@ _GATHERING = frozenset({"finalize", "hlgfinalizecompute"})
 _MOST_NAMED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class GraphKind:
-    """What a document holds about the graphs that ran.
-
-    Attributes
-    ----------
-    ends
-        The last layer of each computation, without its hash.
-    ways
-        What was done with each: ``persist``, ``compute``.
-    kinds
-        The parts of the names of all tasks: ``sum-partial`` has two. Fusion joins names.
-    tasks
-        How many tasks ran; None where unknown.
-    has_cluster
-        Whether a scheduler and workers took part.
-    """
-
-    ends: tuple[str, ...] = ()
-    ways: tuple[str, ...] = ()
-    kinds: frozenset[str] = frozenset()
-    tasks: int | None = None
-    has_cluster: bool = False
-
-
-def graph_kind(document: Trace | Sweep) -> GraphKind | None:
-    """Return what a document holds about its graphs, None if nothing of Dask is in it."""
-    if not any(key.startswith("dask.") for key in stages_of(document)):
-        return None
-    traces = _traces(document)
-    if not traces:
-        return GraphKind()
-    # The last one is a warm run where there is one: the first may have found less, or more.
-    trace = traces[-1]
-    computations = records(trace, "dask.computations")
-    names = [prefix(word(entry, "prefix")) for entry in records(trace, "dask.tasks")]
-    return GraphKind(
-        tuple(prefix(word(entry, "computation")) for entry in computations),
-        tuple(word(entry, "kind") for entry in computations),
-        frozenset(part for name in names for part in name.split("-") if part) - _GATHERING,
-        task_count(trace),
-        any(lane.kind == "worker" for lane in trace.lanes),
-    )
-
-
-def stages_of(document: Trace | Sweep) -> list[str]:
-    """Return the keys of the stages of a document, in the order of the road."""
-    found: set[str] = set()
-    if isinstance(document, Sweep):
-        found.update(key for point in document.points for key in point.stages)
+def is_of_dask(document: Trace | Sweep) -> bool:
+    """Tell whether a stage of Dask is in a document."""
+    found = {key for point in getattr(document, "points", ()) for key in point.stages}
     for trace in _traces(document):
         found.update(row.stage for row in (trace.waterfall.rows if trace.waterfall else ()))
         found.update(span.stage for span in trace.spans)
-    return sorted(found, key=lambda key: (stage(key).order, key))
+    return any(key.startswith("dask.") for key in found)
 
 
 def _traces(document: Trace | Sweep) -> list[Trace]:
-    if isinstance(document, Trace):
-        return [document]
-    return [entry.trace for entry in document.traces]
+    return [document] if isinstance(document, Trace) else [one.trace for one in document.traces]
 
 
-def graph_notes(before: GraphKind, after: GraphKind) -> Iterator[str]:
+def graph_notes(before: Trace | Sweep, after: Trace | Sweep) -> Iterator[str]:
     """Yield sentences about what else is different between two runs of one computation."""
-    if before.tasks and after.tasks and before.tasks != after.tasks:
-        counts = f"{format_count(before.tasks)} tasks before, {format_count(after.tasks)} after"
+    nothing = Trace(name="", started="", wall_ns=0)
+    # The last one is a warm run where there is one: the first may have found less, or more.
+    sides = [[nothing, *_traces(document)][-1] for document in (before, after)]
+    first, second = map(task_count, sides)
+    if first and second and first != second:
+        counts = f"{format_count(first)} tasks before, {format_count(second)} after"
         yield f"the graph is another one: {counts}"
-    if before.kinds and after.kinds and before.kinds != after.kinds:
-        sides = (
-            (before.kinds - after.kinds, "only before"),
-            (after.kinds - before.kinds, "only after"),
-        )
-        said = [f"{first_of(sorted(names), _MOST_NAMED)} {when}" for names, when in sides if names]
+    one, other = map(_kinds, sides)
+    if one and other and one != other:
+        told = ((one - other, "only before"), (other - one, "only after"))
+        said = [f"{first_of(sorted(names), _MOST_NAMED)} {when}" for names, when in told if names]
         yield f"kinds of tasks: {'; '.join(said)}"
-    if before.ends and after.ends and len(before.ends) != len(after.ends):
-        yield f"{counted(len(before.ends), 'computation')} before, {len(after.ends)} after"
-    if before.has_cluster != after.has_cluster:
-        here = "in this process"
-        first, second = ("on a cluster", here) if before.has_cluster else (here, "on a cluster")
-        yield f"before ran {first}, after {second}: few stages are the same"
+    first, second = (len(records(trace, "dask.computations")) for trace in sides)
+    if first and second and first != second:
+        yield f"{counted(first, 'computation')} before, {second} after"
+    places = [any(lane.kind == "worker" for lane in trace.lanes) for trace in sides]
+    if places[0] != places[1]:
+        where = ("in this process", "on a cluster")
+        yield f"before ran {where[places[0]]}, after {where[places[1]]}: few stages are the same"
+
+
+def _kinds(trace: Trace) -> set[str]:
+    """Return the parts of the names of all tasks: ``sum-partial`` has two. Fusion joins names."""
+    names = (prefix(word(entry, "prefix")) for entry in records(trace, "dask.tasks"))
+    return {part for name in names for part in name.split("-") if part} - _GATHERING

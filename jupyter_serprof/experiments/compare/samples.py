@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import median
 
-from jupyter_serprof.analysis.findings.dask_facts import graph_kind, graph_notes
+from jupyter_serprof.analysis.findings.dask_facts import graph_notes, is_of_dask
 from jupyter_serprof.analysis.findings.pickle import PAGE_BYTES
 from jupyter_serprof.experiments.engine.runs import point_of
 from jupyter_serprof.model import Point, Sweep, Trace, UsageError
@@ -187,9 +187,8 @@ _LONGEST_NAME = 60
 
 def notes_on(before: Trace | Sweep, after: Trace | Sweep) -> Iterator[str]:
     """Yield sentences about what else differs than the code."""
-    graphs = graph_kind(before), graph_kind(after)
-    if graphs[0] is not None and graphs[1] is not None:
-        yield from graph_notes(graphs[0], graphs[1])
+    if is_of_dask(before) and is_of_dask(after):
+        yield from graph_notes(before, after)
     one, other = before.environment, after.environment
     keys = [key for key in one if key in other and one[key] != other[key]]
     for label, chosen in (
@@ -253,7 +252,7 @@ def _kind(doc: Trace | Sweep) -> str:
     """Return what a document is of, with its article."""
     if isinstance(doc, Sweep) and (doc.kind in _SWEEPS or {p.variant for p in doc.points} - _CODE):
         return _SWEEPS.get(doc.kind, "a round trip")
-    return "runs of code" if graph_kind(doc) is None else "a Dask computation"
+    return "a Dask computation" if is_of_dask(doc) else "runs of code"
 
 
 def _short(name: str) -> str:
