@@ -223,6 +223,7 @@ def _run_inside(typed: Typed) -> object:
     code, recording = typed.compiled(), _recording(typed)
     with typed.telling(lambda error: _trace(typed, recording, error)), recording:
         value = code.call()
-    trace = _trace(typed, recording)
-    typed.finish(tried(typed, recording, trace) if typed.options.try_ else trace)
+    with api.kept(lambda: _trace(typed, recording)):
+        trace = _trace(typed, recording)
+        typed.finish(tried(typed, recording, trace) if typed.options.try_ else trace)
     return value

@@ -14,7 +14,16 @@ from array import array
 from collections.abc import Hashable, Mapping
 from functools import cache
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    TypeGuard,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from jupyter_serprof.model.errors import DocumentError, damaged, refuse, shown
 
@@ -88,6 +97,8 @@ def unfit(value: object, depth: int = 0) -> str | None:
 def _unfit_inside(value: dict[object, object] | list[object], depth: int) -> str | None:
     if depth > 2 * _DEEPEST:  # room for the levels around what encode wrote
         return f" is deeper than {2 * _DEEPEST} levels"
+    if isinstance(value, list) and are_whole(value) and max(map(abs, value)) <= _LARGEST:
+        return None
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, item in items:
         if isinstance(value, dict) and not isinstance(key, str):
@@ -96,6 +107,11 @@ def _unfit_inside(value: dict[object, object] | list[object], depth: int) -> str
         if problem:
             return f"{f'.{key}' if isinstance(value, dict) else f'[{key}]'}{problem}"
     return None
+
+
+def are_whole(values: Sequence[object]) -> TypeGuard[Sequence[int]]:
+    """Tell whether there are values and all of them are whole numbers: then one look is enough."""
+    return set(map(type, values)) == {int}
 
 
 def decode(made: type[Made], data: Mapping[str, object]) -> Made:
@@ -146,6 +162,8 @@ def _build_optional(choices: tuple[object, ...], value: object, path: str) -> ob
 
 
 def _build_tuple(items: tuple[object, ...], value: list[object], path: str) -> tuple[object, ...]:
+    if set(items) == {int} and are_whole(value) and len(items) == len(value):
+        return tuple(value)
     hints = [items[0]] * len(value) if items[-1] is Ellipsis else items
     pairs = enumerate(zip(hints, value, strict=True))
     return tuple(_build(hint, item, f"{path}[{i}]") for i, (hint, item) in pairs)
@@ -194,7 +212,7 @@ def unpack(column: object) -> list[int | None]:
     if not isinstance(column, list):
         refuse(f"a column is neither a list nor packed, it is {shown(column)}")
     try:
-        return _known(array("q", (_whole(value) for value in column)))
+        return _known(array("q", column if are_whole(column) else map(_whole, column)))
     except (OverflowError, TypeError, ValueError) as error:
         problem = f"a column holds what is no int64 ({error})"
         raise damaged(problem) from error

@@ -150,7 +150,7 @@ def attribute(value: object, name: str) -> Any:  # noqa: ANN401  (anything)
     """Return an attribute; None if there is none, or if asking for it raises."""
     try:
         return getattr(value, name, None)
-    except Exception:  # noqa: BLE001  (__getattr__ and properties of users raise anything)
+    except (Exception, SystemExit):  # noqa: BLE001  (properties of users raise anything)
         return None
 
 

@@ -11,6 +11,7 @@ from interrupts import InterruptAt
 from IPython.core.completer import provisionalcompleter
 from shells import Ran
 
+from jupyter_serprof.api import resume
 from jupyter_serprof.capture import patching, recorder
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import active_recorders
@@ -551,6 +552,38 @@ def test_a_private_file_has_no_name_and_the_cell_has(
     assert "customers" not in (tmp_path / "x.serprof.json").read_text("utf-8")
     assert shell.user_ns["kept"].name == ran.trace.name == "our customers"
     assert "--private is about a file: %serprof --private --save" in refused.err
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%serprof --name {} pickle.dumps([1])",
+        "%%serprof --name {}\npickle.dumps([1])",
+        "get_ipython().run_cell_magic('serprof', '--name {}', 'pickle.dumps([1])')",
+    ],
+    ids=["line", "cell", "called"],
+)
+def test_ctrl_c_while_the_document_is_made_keeps_what_was_measured(
+    shell: InteractiveShell,
+    monkeypatch: pytest.MonkeyPatch,
+    cell: str,
+    request: pytest.FixtureRequest,
+) -> None:
+    """Also of a cell in a cell, as `%%time` runs it."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    name = request.node.callspec.id
+    with monkeypatch.context() as patched:
+        patched.setattr("jupyter_serprof.analysis.analyse", interrupted)
+        ran = Ran(shell, cell.format(name))
+
+    assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
+    kept = resume()
+    assert isinstance(kept, Trace)
+    assert (kept.name, kept.outcome) == (name, "ok")
+    assert "pickle.dumps" in {span.stage for span in kept.spans}
 
 
 @pytest.mark.parametrize("cell", ["%serprof {} f()", "%%serprof {}\nf()"])

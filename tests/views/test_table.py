@@ -100,13 +100,24 @@ def test_markdown_and_csv_hold_each_cell_as_it_is(
     counts = {line.replace("\\|", "").count("|") for line in shown.split("\n")}
     assert counts == {len(columns) + 1}
     assert shown.split("\n")[1] == "| --- |" + " ---: |" * (len(columns) - 1)
-    texts = [[f"'{c}" if c[:1] in tuple("=+-@\t\r") else c for c in row] for row in (heads, *lines)]
+    texts = [
+        [f"'{c}" if c[:1] in tuple("=+-@\t\r\n") else c for c in row] for row in (heads, *lines)
+    ]
     assert stored == texts
 
 
 def test_no_text_of_csv_is_a_formula_and_numbers_stay_numbers() -> None:
     rows = csv_table(
-        ["=HYPERLINK()", "n"], [["@SUM(A1)", -1.5], ["+1", None], ["-x", 2], ["a=b", 3]]
+        ["=HYPERLINK()", "n"],
+        [["@SUM(A1)", -1.5], ["+1", None], ["-x", 2], ["a=b", 3], ["\n=1", 4]],
     )
 
-    assert rows.split() == ["'=HYPERLINK(),n", "'@SUM(A1),-1.5", "'+1,", "'-x,2", "a=b,3"]
+    assert rows.split() == [
+        "'=HYPERLINK(),n",
+        "'@SUM(A1),-1.5",
+        "'+1,",
+        "'-x,2",
+        "a=b,3",
+        "\"'",
+        '=1",4',
+    ]

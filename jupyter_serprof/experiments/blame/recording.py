@@ -75,11 +75,11 @@ def pickle_and_back(value: object) -> str:
 
     try:
         data = cloudpickle.dumps(value, protocol=5)
-    except Exception:  # noqa: BLE001  (the anatomy says what, and where)
+    except (Exception, SystemExit):  # noqa: BLE001  (the anatomy says what, and where)
         return ""
     try:
         pickle.loads(data)  # noqa: S301  (its own pickle)
-    except Exception as error:  # noqa: BLE001  (reducers of users raise anything)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (reducers raise anything)
         return f"its pickle cannot be loaded again: {error_text(error)}"
     return ""
 
@@ -198,7 +198,7 @@ def anatomies_of(values: Sequence[object], names: Sequence[str] = ()) -> list[An
     for at, value in enumerate(values):
         name = names[at] if names else name_of(value)
         blame = Blame(value, name, BLAME_S / len(values))
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt, SystemExit):  # of us; of a property of the user
             blame.run()
         made.append(blame.anatomy())
         if blame.was_interrupted:

@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 from jupyter_serprof.model.units import clean
 
 _MORE = "…"
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def width(text: str) -> int:

@@ -227,6 +227,8 @@ export interface Row {
   group?: number | null;
   /**
    * [start_ns, duration_ns] of what the row owned, in order.
+   *
+   * @maxItems 64
    */
   pieces?: [number, number][];
 }

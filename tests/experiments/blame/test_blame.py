@@ -1,6 +1,7 @@
 """What an anatomy says: names people know, who is to blame, and what is done with bad objects."""
 
 import gc
+import pickle
 import socket
 import sys
 import threading
@@ -14,7 +15,7 @@ import pytest
 from anatomy_samples import Estimator, Model, Slow, frame, function, give_clock
 
 from jupyter_serprof.analysis.anatomy import blame_sentence, culprit
-from jupyter_serprof.api import blame, resume
+from jupyter_serprof.api import blame, record, resume
 from jupyter_serprof.experiments.blame.passes import depth_note
 from jupyter_serprof.experiments.blame.recording import Blame, unwrapped
 from jupyter_serprof.model import Anatomy, Part, UsageError
@@ -261,6 +262,22 @@ class Raises:
     def __reduce__(self) -> NoReturn:
         message = "no pickle of /home/somebody/secret.txt"
         raise ValueError(message)
+
+
+class Exits:
+    """An object that ends the program whatever it is asked for."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise SystemExit(name)
+
+
+def test_what_a_property_raises_ends_its_anatomy_and_not_the_program() -> None:
+    """The user's own call succeeded: it is the look after it that is refused."""
+    with record("exits", blame=True) as recording:
+        data = pickle.dumps(Exits())
+
+    assert type(pickle.loads(data)) is Exits
+    assert recording.trace.outcome == "ok"
 
 
 class Nonsense:
