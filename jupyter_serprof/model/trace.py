@@ -23,6 +23,7 @@ TIMES_APART = (
 DIED, WAS_DEAD = "died during the recording", "was dead before the recording began"
 SILENT = "does not answer"
 FORKED = "forked while Ray ran"
+NO_WORKER = "there was no worker: nothing could run"
 
 
 @dataclass(frozen=True, slots=True)

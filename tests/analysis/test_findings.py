@@ -12,7 +12,7 @@ from goldens import check
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings import RULES, find
 from jupyter_serprof.model import Finding, Limits, Quality, Trace, from_document, to_document
-from jupyter_serprof.model.trace import FORKED
+from jupyter_serprof.model.trace import FORKED, NO_WORKER
 from jupyter_serprof.testing import make_trace
 
 CALLER = "client/main"
@@ -550,6 +550,17 @@ def test_a_finding_fires_at_its_threshold_and_not_below(
 def test_every_rule_has_golden_traces() -> None:
     """A new rule without a trace on each side of its threshold is not finished."""
     assert len(ALL) >= len(RULES)
+
+
+def test_a_cluster_without_workers_is_the_cause() -> None:
+    """Not the scheduler, for which they seemed to wait."""
+    waited = make_trace([("dask.wait", CALLER, 0, 90)], wall_ms=100)
+
+    (found,) = analyse(replace(waited, quality=Quality(notes=(f"dask: {NO_WORKER}",)))).findings
+
+    assert (found.title, found.share) == ("the cluster had no worker: nothing could run", 0.9)
+    ast.parse(found.remedy)
+    assert not find(waited)
 
 
 def test_forks_beside_ray_are_an_error_in_the_making() -> None:

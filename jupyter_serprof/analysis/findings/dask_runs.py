@@ -16,8 +16,11 @@ from jupyter_serprof.analysis.findings.dask_facts import (
 )
 from jupyter_serprof.analysis.spans import covered_ns, indexed, number, self_share, whole, word
 from jupyter_serprof.model import Finding, Span, Trace
+from jupyter_serprof.model.trace import NO_WORKER
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
+#: What is seen while nothing runs.
+_WAITING = ("dask.wait", "dask.queue")
 #: Fewer tasks one after the other are no loop and no chain.
 FEW_TASKS = 4
 #: Of computations, as groups of rows.
@@ -260,4 +263,18 @@ def _places(trace: Trace) -> int:
     return max(len(named), workers(trace).threads)
 
 
-RULES = (one_by_one, one_task, shuffle, text_files, small_partitions, pool_start)
+def no_worker(trace: Trace) -> Iterable[Finding]:
+    """Find a cluster without workers: whatever else took time, nothing could run."""
+    if any(note.endswith(NO_WORKER) for note in trace.quality.notes):
+        yield Finding(
+            "dask.no-worker",
+            "warn",
+            "the cluster had no worker: nothing could run",
+            {},
+            "client.cluster.scale(2)   # or start workers: dask worker ADDRESS",
+            because="tasks were there that nobody could take",
+            share=self_share(trace, *_WAITING),
+        )
+
+
+RULES = (one_by_one, one_task, shuffle, text_files, small_partitions, pool_start, no_worker)

@@ -30,6 +30,7 @@ from typing import Any
 from uuid import uuid4
 
 from jupyter_serprof.capture.interrupts import is_pressed
+from jupyter_serprof.model.trace import NO_WORKER
 from jupyter_serprof.model.units import counted
 
 _PARTS = ("", "totals", "notes", "hooks", "leftovers", "lines")
@@ -163,7 +164,7 @@ class Visit:
         """Say where something waits and no worker is there: the cell shows nothing else."""
         while not await load_agent().is_set(self._leaving, _LOOK_S):
             if any(map(has_no_worker, self.clients)):
-                self.troubles.append("there was no worker: nothing could run")
+                self.troubles.append(NO_WORKER)
                 print("no worker: nothing can run; client.cluster.scale(2)", file=sys.stderr)  # noqa: T201
                 return
 
