@@ -9,8 +9,7 @@ import pytest
 from laws import LAWS, SIZES, Truth, fresh_pages, jump, linear, score, simulated
 
 from jupyter_serprof.analysis.sizes.curve import curve_of
-from jupyter_serprof.analysis.sizes.fit import pieces
-from jupyter_serprof.analysis.sizes.lines import fits_of
+from jupyter_serprof.analysis.sizes.fit import fits_of, pieces
 from jupyter_serprof.model import Point
 
 RUNS = 40

@@ -17,7 +17,7 @@ from jupyter_serprof.analysis.ranking import (
     with_ranking,
 )
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_even
-from jupyter_serprof.analysis.sizes.lines import fits_of
+from jupyter_serprof.analysis.sizes.fit import fits_of
 from jupyter_serprof.analysis.summary import limit_facts
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant
