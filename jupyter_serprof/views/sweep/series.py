@@ -63,11 +63,6 @@ def pieces_of(sweep: Sweep, key: str, *, cold: bool) -> tuple[Fit, ...]:
     return tuple(sorted(found, key=lambda fit: fit.from_bytes))
 
 
-def _number(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
-
-
 def decades(values: Iterable[float]) -> tuple[int, int]:
     """Return the powers of ten around all values."""
     logs = [math.log10(value) for value in values if value > 0]
