@@ -68,7 +68,7 @@ views/waterfall/table.py: views/test_table.py views/test_text.py
 if row.copied_bytes == 0 => if row.copied_bytes != 0
 views/flat.py: timelines/test_timelines.py
 moved_ns = -min([0 => moved_ns = min([0
-views/picture.py: views/test_figure.py views/test_sheet_sweep.py
+views/figure.py: views/test_figure.py views/test_sheet_sweep.py
 key=lambda pair: -pair[1] => key=lambda pair: pair[1]
 timelines/__init__.py: timelines/test_timelines.py
 duration_ns=stop_ns - start_ns => duration_ns=stop_ns
@@ -142,7 +142,7 @@ analysis/findings/ray.py: analysis/test_findings.py
 len(gets) < MANY_GETS => len(gets) <= MANY_GETS
 analysis/sizes/crossovers.py: analysis/test_compression.py
 saved / (added_ns / 1e9) => saved / (added_ns / 1e6)
-analysis/sizes/lines.py: analysis/test_fit.py
+analysis/sizes/fit.py: analysis/test_fit.py
 if self_ns >= _STAGE_SHARE => if self_ns < _STAGE_SHARE
 probes/dask/graph/graph.py: clusters/test_dask_graph.py::test_a_row_tells_what_an_object_costs
 size / sent_bytes => sent_bytes / size

@@ -18,9 +18,9 @@ from jupyter_serprof.experiments.compare.runs import Pairs
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.model import Sweep, Trace, UsageError, load, save_document
 from jupyter_serprof.model.units import format_ns
+from jupyter_serprof.views.figure import alt_text, sheet_of
 from jupyter_serprof.views.kit.sheet import Label
 from jupyter_serprof.views.notebook.page import html
-from jupyter_serprof.views.picture import alt_text, sheet_of
 
 if TYPE_CHECKING:
     from pathlib import Path

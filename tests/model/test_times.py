@@ -21,8 +21,8 @@ from jupyter_serprof.model.document import to_document
 from jupyter_serprof.model.sweep import groups_of, groups_text, middle_ns, middle_run, quartiles
 from jupyter_serprof.model.units import format_ns, format_share
 from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.figure import sheet_of
 from jupyter_serprof.views.kit.sheet import Label
-from jupyter_serprof.views.picture import sheet_of
 from jupyter_serprof.views.sweep.runs import parts_of, runs_of
 from jupyter_serprof.views.text import markdown, text
 from jupyter_serprof.views.waterfall.table import table_of

@@ -25,7 +25,7 @@ from test_text import (
 )
 
 from jupyter_serprof.model import Sweep, Trace
-from jupyter_serprof.views.figure import alt_text, figure, png, svg
+from jupyter_serprof.views.figure import alt_text, figure, png, sheet_of, svg
 from jupyter_serprof.views.kit.raster import _font, measure
 from jupyter_serprof.views.kit.sheet import (
     DARK,
@@ -39,7 +39,6 @@ from jupyter_serprof.views.kit.sheet import (
     Stroke,
     Theme,
 )
-from jupyter_serprof.views.picture import sheet_of
 from jupyter_serprof.views.waterfall.table import table_of
 
 DOCUMENTS = {

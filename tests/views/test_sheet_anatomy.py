@@ -1,8 +1,8 @@
 """The picture of an anatomy: it says who is to blame without a notebook front end, too."""
 
 from jupyter_serprof.model import Anatomy, Part, Trace
+from jupyter_serprof.views.figure import sheet_of
 from jupyter_serprof.views.kit.sheet import LIGHT, Box, Label, Sheet, family_color
-from jupyter_serprof.views.picture import sheet_of
 
 
 def anatomy(*parts: Part) -> Anatomy:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.model import Trace, to_document
 from jupyter_serprof.model.document import MIME_TYPE
-from jupyter_serprof.views.figure import png
+from jupyter_serprof.views.figure import alt_text, png
 from jupyter_serprof.views.notebook.thin import embedded, noted
 from jupyter_serprof.views.notebook.widget import front_end, widget_for, widget_view
-from jupyter_serprof.views.picture import alt_text
 from jupyter_serprof.views.text import screen_width, text
 
 if TYPE_CHECKING:

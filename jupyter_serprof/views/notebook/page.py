@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import DocumentError, Sweep, to_document
 from jupyter_serprof.model.units import clean
-from jupyter_serprof.views.figure import png
-from jupyter_serprof.views.picture import alt_text
+from jupyter_serprof.views.figure import alt_text, png
 from jupyter_serprof.views.text import text
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from jupyter_serprof.experiments.remedies.document import document_of
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import Limits, Sweep
+from jupyter_serprof.views.figure import sheet_of
 from jupyter_serprof.views.kit.sheet import Label
-from jupyter_serprof.views.picture import sheet_of
 from jupyter_serprof.views.text import text
 
 MS = 1_000_000
