@@ -7,21 +7,13 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, UsageError, Variant
-from jupyter_serprof.model.sweep import groups_text, middle_ns, runs_of, spread
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.blame import anatomy_blocks, anatomy_markdown
 from jupyter_serprof.views.compare import comparison_blocks, comparison_parts
 from jupyter_serprof.views.flat import Given, no_document
-from jupyter_serprof.views.kit.remarks import (
-    details_of,
-    findings_of,
-    first_remedy,
-    headline_of,
-    outcome_of,
-    remark_blocks,
-    table_blocks,
-)
+from jupyter_serprof.views.kit import remarks
 from jupyter_serprof.views.kit.table import Line, hang, listed, markdown_table, plain, wrap
+from jupyter_serprof.views.sweep.runs import runs_of
 from jupyter_serprof.views.sweep.text import sweep_blocks
 from jupyter_serprof.views.waterfall.table import stages_table, trace_lines
 
@@ -79,13 +71,13 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
         *(anatomy_blocks(doc, columns) if isinstance(doc, Trace) else ()),
         *compared[:1],
         picture,
-        [line for label, said in findings_of(doc) for line in hang(label, said, columns)],
+        [line for label, said in remarks.findings_of(doc) for line in hang(label, said, columns)],
     ]
     details = [
-        [line for said in details_of(doc) for line in hang("note", said, columns)],
+        [line for said in remarks.details_of(doc) for line in hang("note", said, columns)],
         *compared[1:],
         *behind,
-        *(table_blocks(doc, columns) if isinstance(doc, Trace) else ()),
+        *(remarks.table_blocks(doc, columns) if isinstance(doc, Trace) else ()),
     ]
     return "\n\n".join("\n".join(block) for block in (*blocks, *_titled(details)) if block)
 
@@ -112,10 +104,10 @@ def check_view(view: str | None) -> None:
 
 def _head(doc: Trace | Sweep, columns: int) -> list[str]:
     facts = " · ".join(doc.summary.facts) if doc.summary else ""
-    above, below = [headline_of(doc), outcome_of(doc) or ""], [facts]
+    above, below = [remarks.headline_of(doc), remarks.outcome_of(doc) or ""], [facts]
     return [
         *(line for said in above if said for line in wrap(clean(said).strip(), columns)),
-        *(line for label, said in first_remedy(doc) for line in hang(label, said, columns)),
+        *(line for label, said in remarks.first_remedy(doc) for line in hang(label, said, columns)),
         *(line for said in below if said for line in wrap(clean(said).strip(), columns)),
     ]
 
@@ -148,7 +140,7 @@ def _document(doc: Trace | Sweep) -> Iterator[str]:
     headline = doc.summary.headline if doc.summary else doc.name or "unnamed"
     facts = " · ".join(doc.summary.facts) if doc.summary else ""
     yield f"**{plain(headline)}**"
-    yield from remark_blocks(first_remedy(doc))
+    yield from remarks.remark_blocks(remarks.first_remedy(doc))
     yield from [plain(facts)] if facts else []
     if doc.comparison is not None:
         yield from comparison_blocks(doc.comparison, has_headline=False)
@@ -156,11 +148,11 @@ def _document(doc: Trace | Sweep) -> Iterator[str]:
         for anatomy in doc.anatomies:
             yield from anatomy_markdown(anatomy, f"{headline} {facts}")
     yield stages_table(doc) if isinstance(doc, Trace) else _runs_table(doc)
-    yield from remark_blocks(findings_of(doc, None))
+    yield from remarks.remark_blocks(remarks.findings_of(doc, None))
     environment = ", ".join(f"{key} {value}" for key, value in doc.environment.items())
     origin = ", ".join(part for part in (doc.producer, environment) if part)
     results = () if isinstance(doc, Trace) else _results(doc)
-    details = listed((*details_of(doc), *results, *([origin] if origin else [])))
+    details = listed((*remarks.details_of(doc), *results, *([origin] if origin else [])))
     yield from ["**Details**", *details] if details else []
 
 
@@ -178,26 +170,21 @@ def _results(sweep: Sweep) -> Iterator[str]:
 
 
 def _runs(sweep: Sweep, variant: Variant) -> Iterator[Line]:
-    own = [runs for runs in runs_of(sweep) if runs.variant == variant.key]
+    own = runs_of(sweep, variant)
     if not own:
-        why = plain(f"{variant.title} ({variant.reason or variant.state})")
-        yield why, "", "", "", "0", "", ""
-    for size in dict.fromkeys(runs.size_bytes for runs in own):
-        here = {
-            runs.cold: [sweep.points[i] for i in runs.points]
-            for runs in own
-            if runs.size_bytes == size
-        }
-        warm, cold = ([point.wall_ns for point in here.get(key, ())] for key in (False, True))
-        sizes = (point.moved_bytes for points in here.values() for point in points)
-        moved = next((each for each in sizes if each is not None), None)
+        yield plain(f"{variant.title} ({variant.reason or variant.state})"), "", "", "", "0", "", ""
+    for size in dict.fromkeys(bar.point.size_bytes for bar in own):
+        here = {bar.cold: bar for bar in own if bar.point.size_bytes == size}
+        warm, cold = here.get(False), here.get(True)
+        count = len(warm.walls_ns) if warm else 0
+        moved = [n for bar in here.values() if (n := bar.point.moved_bytes) is not None]
         yield (
             plain(variant.title),
             "" if size is None else format_bytes(size),
-            format_ns(middle_ns(warm)) if warm else "",
+            format_ns(warm.wall_ns) if warm else "",
             # One run has no spread.
-            groups_text(warm) or " to ".join(map(format_ns, spread(warm))) if warm[1:] else "",
-            str(len(warm)),
-            format_ns(cold[0]) if cold else "",
-            "" if moved is None else format_bytes(moved),
+            warm.groups or " to ".join(map(format_ns, warm.range_ns)) if warm and count > 1 else "",
+            str(count),
+            format_ns(cold.walls_ns[0]) if cold else "",
+            format_bytes(moved[0]) if moved else "",
         )

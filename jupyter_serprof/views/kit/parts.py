@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import clean, column_unit, format_fixed
-from jupyter_serprof.views.kit.remarks import (
-    Remark,
-    finding_remarks,
-    first_remedy,
-    headline_of,
-    note_sentences,
-    outcome_of,
-    table_sentence,
-)
+from jupyter_serprof.views.kit import remarks
 from jupyter_serprof.views.kit.sheet import (
     HEADLINE,
     MARGIN,
@@ -43,13 +35,13 @@ _REMEDY_LINES = 6
 def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
     """Put the headline, how the run ended early, the first remedy, and the facts."""
     theme = sheet.theme
-    sheet.paragraph(headline_of(doc), theme.ink, HEADLINE, is_bold=True)
+    sheet.paragraph(remarks.headline_of(doc), theme.ink, HEADLINE, is_bold=True)
     sheet.y += 2
-    outcome = outcome_of(doc)
+    outcome = remarks.outcome_of(doc)
     if outcome:
         sheet.paragraph(outcome, theme.warn)
     if not sheet.is_brief:
-        for label, said in first_remedy(doc):
+        for label, said in remarks.first_remedy(doc):
             sheet.put(MARGIN, sheet.y + TEXT * 0.65, label, theme.muted, is_bold=True)
             sheet.paragraph(said, theme.ink, indent=48, most=_REMEDY_LINES)
     if doc.summary and doc.summary.facts:
@@ -158,9 +150,11 @@ def put_remarks(sheet: Sheet, doc: Trace | Sweep) -> None:
         return
     if doc.findings:
         sheet.y += 8
-        _put_finding(sheet, doc.findings[0], headline_of(doc), list(first_remedy(doc)))
-    sentences = list(note_sentences(doc))
-    tables = table_sentence(doc) if isinstance(doc, Trace) else ""
+        _put_finding(
+            sheet, doc.findings[0], remarks.headline_of(doc), list(remarks.first_remedy(doc))
+        )
+    sentences = list(remarks.note_sentences(doc))
+    tables = remarks.table_sentence(doc) if isinstance(doc, Trace) else ""
     more = [f"{len(doc.findings) - 1} more: {doc.findings[1].title}"] if doc.findings[1:] else []
     hidden = len(sentences) - _SENTENCES_SHOWN
     if hidden > 0:
@@ -169,14 +163,16 @@ def put_remarks(sheet: Sheet, doc: Trace | Sweep) -> None:
         sheet.paragraph(sentence, sheet.theme.muted, SMALL, most=2)
 
 
-def _put_finding(sheet: Sheet, finding: Finding, headline: str, above: list[Remark]) -> None:
+def _put_finding(
+    sheet: Sheet, finding: Finding, headline: str, above: list[remarks.Remark]
+) -> None:
     """Put what is told beside its severity, the remedy below unless it stands above the picture.
 
     A coloured edge marks a warning.
     """
     theme = sheet.theme
     color = theme.warn if finding.severity == "warn" else theme.muted
-    (_, title), *remedy = finding_remarks(finding, headline)
+    (_, title), *remedy = remarks.finding_remarks(finding, headline)
     remedy = [] if remedy == above else remedy
     if not title and not remedy:
         return
