@@ -119,8 +119,7 @@ def partition(trace: Trace) -> Waterfall:
     for index, key in enumerate(keys):
         tallies[key].spans.append(index)
     visits = tuple(walk(spans))
-    _carry(tallies, keys, spans, visits)
-    _count_faults(tallies, keys, spans, visits)
+    _measure(tallies, keys, spans, visits)
     _own(tallies, trace, visits, edges)
     rows = (_row(key, tally, trace) for key, tally in tallies.items())
     known = stages_of(trace)
@@ -228,26 +227,18 @@ def _shared(
             yield segment
 
 
-def _carry(
+def _measure(
     tallies: Mapping[_RowKey, _Tally],
     keys: Sequence[_RowKey],
     spans: Sequence[Span],
     visits: Sequence[SpanEdge],
 ) -> None:
-    """Add up bytes; a call of the same stage around a call has counted its bytes already."""
+    """Add up bytes and faults; bytes are counted already by a call of the same stage around it."""
     for index, size in outermost(spans, visits, lambda span: span.size_bytes):
         tallies[keys[index]].sizes.append(size)
     for index, copied in outermost(spans, visits, lambda span: number(span, "copied_bytes")):
         tallies[keys[index]].copied.append(copied)
-
-
-def _count_faults(
-    tallies: Mapping[_RowKey, _Tally],
-    keys: Sequence[_RowKey],
-    spans: Sequence[Span],
-    visits: Sequence[SpanEdge],
-) -> None:
-    """Add up faults, without those that a call inside has counted too."""
+    # Without those that a call inside has counted too.
     around = nearest(spans, visits, lambda span: number(span, "minor_faults") is not None)
     for index, span in enumerate(spans):
         if (faults := number(span, "minor_faults")) is not None:

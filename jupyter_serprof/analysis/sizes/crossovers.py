@@ -267,11 +267,9 @@ def _told(variant: Variant, plain: _Warm, compressed: _Warm) -> Variant:
 
 def _warm(sweep: Sweep, key: str) -> _Warm:
     """Return the median wall time and the bytes written, of each size that was measured warm."""
-    groups: dict[int, list[tuple[int, int]]] = {}
-    for point in sweep.points:
-        if point.variant == key and not point.cold and point.moved_bytes:
-            pair = point.wall_ns, point.moved_bytes
-            groups.setdefault(point.size_bytes or 0, []).append(pair)
+    points = [p for p in sweep.points if p.variant == key and not p.cold and p.moved_bytes]
+    moved = {point.size_bytes or 0: point.moved_bytes or 0 for point in points}
     return {
-        size: (middle_ns(ns for ns, _ in pairs), pairs[-1][1]) for size, pairs in groups.items()
+        size: (middle_ns(p.wall_ns for p in points if (p.size_bytes or 0) == size), last)
+        for size, last in moved.items()
     }
