@@ -149,15 +149,15 @@ def inside(trace: Trace, *stages: str) -> set[int]:
     return {index for index, above in enumerate(around) if above >= 0}
 
 
-def around_or_itself(trace: Trace, index: int, holds: Callable[[Span], object]) -> Span | None:
-    """Return the innermost span for which `holds` is true: the given one or one around it."""
+def around_or_itself(spans: Sequence[Span], index: int, holds: Callable[[int], object]) -> int:
+    """Return the innermost place for which `holds` is true: the given one or one around it."""
     met: set[int] = set()
-    while 0 <= index < len(trace.spans) and index not in met:
-        if holds(trace.spans[index]):
-            return trace.spans[index]
+    while 0 <= index < len(spans) and index not in met:
+        if holds(index):
+            return index
         met.add(index)
-        index = trace.spans[index].parent
-    return None
+        index = spans[index].parent
+    return -1
 
 
 def rows_of(trace: Trace, key: str) -> list[Row]:
@@ -229,15 +229,9 @@ def longest(
     by_length = sorted(range(len(spans)), key=lambda at: -spans[at].duration_ns)
     kept = sorted(list(dict.fromkeys([*pointed, *by_length]))[:most])
     places = {old: new for new, old in enumerate(kept)}
-
-    def around(parent: int) -> int:
-        met: set[int] = set()
-        while parent >= 0 and parent not in places and parent not in met:
-            met.add(parent)
-            parent = spans[parent].parent
-        return places.get(parent, -1)
-
-    return tuple(spans[at]._replace(parent=around(spans[at].parent)) for at in kept), places
+    above = (around_or_itself(spans, spans[at].parent, places.__contains__) for at in kept)
+    left = zip(kept, above, strict=True)
+    return tuple(spans[at]._replace(parent=places.get(up, -1)) for at, up in left), places
 
 
 def total(found: Iterable[int | None]) -> int | None:

@@ -44,7 +44,6 @@ IMPORT_NS = 10_000_000
 TOUCHED_BYTES = 8_000_000
 #: Share of the copied bytes whose pages had to be made first.
 TOUCHED_SHARE = 0.5
-PAGE_BYTES = 4_096
 #: From here on glibc maps each block anew: DEFAULT_MMAP_THRESHOLD_MAX of malloc/malloc.c, 64 bit.
 MAPPED_BYTES = 32 * 2**20
 #: A finding points at a limited number of spans; a loop over many tasks must not fill the document.
@@ -250,14 +249,14 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
 def _is_used_again(key: str, row: Row, trace: Trace) -> bool:
     """Tell whether pages explain the time of blocks that malloc will give again."""
     rate = trace.limits.first_touch_bytes_per_s
-    pages_ns = (row.minor_faults or 0) * PAGE_BYTES / rate * 1e9 if rate else 0.0
+    pages_ns = (row.minor_faults or 0) * pickle_findings.PAGE_BYTES / rate * 1e9 if rate else 0.0
     sizes = [number(span, "copied_bytes") or 0 for _, span in indexed(trace, key)]
     return pages_ns >= TOUCHED_SHARE * row.busy_ns and max(sizes) < MAPPED_BYTES
 
 
 def _is_slowed_by_pages(row: Row, trace: Trace) -> bool:
     copied, warm = row.copied_bytes or 0, trace.limits.memcpy_bytes_per_s
-    touched = (row.minor_faults or 0) * PAGE_BYTES
+    touched = (row.minor_faults or 0) * pickle_findings.PAGE_BYTES
     is_slow = warm is not None and row.busy_ns > 0 and copied / row.busy_ns * 1e9 < warm / 2
     return is_slow and touched >= TOUCHED_SHARE * copied
 
@@ -303,8 +302,9 @@ def _has_payloads(span: Span) -> bool:
 
 def _array_form(trace: Trace, index: int) -> str:
     """Ask the span of Ray's serialize around a pickle, which knows the type of the value."""
-    serialize = around_or_itself(trace, index, lambda span: text(span, "value_type"))
-    return text(serialize, "array_form") if serialize else ""
+    spans = trace.spans
+    at = around_or_itself(spans, index, lambda at: text(spans[at], "value_type"))
+    return text(spans[at], "array_form") if at >= 0 else ""
 
 
 Rule = Callable[[Trace], Iterable[Finding]]
@@ -330,8 +330,8 @@ def find(trace: Trace, more: Iterable[Rule] = ()) -> tuple[Finding, ...]:
     The cause explains most of the time, a third of it at least. A rule that fails is told as a
     finding.
     """
-    rules = map(_guarded, (*RULES, *more))
-    found = [finding for rule in rules for finding in _costliest(list(rule(trace)), trace)]
+    rules = (_found(rule, trace) for rule in (*RULES, *more))
+    found = [finding for findings in rules for finding in _costliest(findings, trace)]
     found.sort(key=lambda finding: finding.severity != "warn")
     cause = max(found, key=lambda one: (one.rule == _REFUSED, one.share or 0.0), default=None)
     if cause is not None and is_cause(cause):
@@ -344,16 +344,12 @@ def is_cause(finding: Finding) -> bool:
     return finding.rule == _REFUSED or (finding.share or 0.0) >= CAUSE_SHARE
 
 
-def _guarded(rule: Rule) -> Rule:
-    def guarded(trace: Trace) -> list[Finding]:
-        try:
-            return list(rule(trace))
-        except Exception as error:  # noqa: BLE001  (one rule must not cost the document)
-            name = getattr(rule, "__name__", "")
-            title = f"the rule {name} failed: {type(error).__name__}"
-            return [Finding("plugin.failed-rule", "info", title, {}, "")]
-
-    return guarded
+def _found(rule: Rule, trace: Trace) -> list[Finding]:
+    try:
+        return list(rule(trace))
+    except Exception as error:  # noqa: BLE001  (one rule must not cost the document)
+        title = f"the rule {getattr(rule, '__name__', '')} failed: {type(error).__name__}"
+        return [Finding("plugin.failed-rule", "info", title, {}, "")]
 
 
 def _costliest(findings: Sequence[Finding], trace: Trace) -> list[Finding]:
