@@ -86,7 +86,9 @@ def bad_sentences(anatomy: Anatomy, most: int) -> list[str]:
 
 def anatomy_notes(anatomy: Anatomy, rows: list[TreeRow]) -> list[str]:
     """Return what there is to know about the whole, and about the parts on the lines."""
-    return [*anatomy.notes, *(f"{part.path}: {part.note}" for part in _noted(rows))]
+    alone = (row.parts[0] for row in rows if len(row.parts) == 1)
+    # A reference says what it is by its type.
+    return [*anatomy.notes, *(f"{p.path}: {p.note}" for p in alone if p.note and not p.state)]
 
 
 class TreeRow:
@@ -225,13 +227,6 @@ def _unit(anatomy: Anatomy) -> ColumnUnit:
     """Return the unit of the times; that of a part is no better known than to two digits."""
     unit = column_unit(max((part.duration_ns or 0 for part in anatomy.parts), default=0))
     return replace(unit, decimals=max(0, unit.decimals - 2))
-
-
-def _noted(rows: list[TreeRow]) -> Iterator[Part]:
-    """Yield the parts on the lines that have something to say; a reference says it by its type."""
-    for row in rows:
-        if len(row.parts) == 1 and row.parts[0].note and row.parts[0].state == "":
-            yield row.parts[0]
 
 
 _HEADS = ("path", "type", "in-band", "out-of-band", "share", "time", "state")

@@ -150,9 +150,7 @@ def put_remarks(sheet: Sheet, doc: Trace | Sweep) -> None:
         return
     if doc.findings:
         sheet.y += 8
-        _put_finding(
-            sheet, doc.findings[0], remarks.headline_of(doc), list(remarks.first_remedy(doc))
-        )
+        _put_finding(sheet, doc, doc.findings[0])
     sentences = list(remarks.note_sentences(doc))
     tables = remarks.table_sentence(doc) if isinstance(doc, Trace) else ""
     more = [f"{len(doc.findings) - 1} more: {doc.findings[1].title}"] if doc.findings[1:] else []
@@ -163,17 +161,15 @@ def put_remarks(sheet: Sheet, doc: Trace | Sweep) -> None:
         sheet.paragraph(sentence, sheet.theme.muted, SMALL, most=2)
 
 
-def _put_finding(
-    sheet: Sheet, finding: Finding, headline: str, above: list[remarks.Remark]
-) -> None:
+def _put_finding(sheet: Sheet, doc: Trace | Sweep, finding: Finding) -> None:
     """Put what is told beside its severity, the remedy below unless it stands above the picture.
 
     A coloured edge marks a warning.
     """
     theme = sheet.theme
     color = theme.warn if finding.severity == "warn" else theme.muted
-    (_, title), *remedy = remarks.finding_remarks(finding, headline)
-    remedy = [] if remedy == above else remedy
+    (_, title), *remedy = remarks.finding_remarks(finding, remarks.headline_of(doc))
+    remedy = [] if remedy == list(remarks.first_remedy(doc)) else remedy
     if not title and not remedy:
         return
     top = sheet.y

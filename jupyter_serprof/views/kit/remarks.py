@@ -23,7 +23,7 @@ from jupyter_serprof.views.kit.table import width as columns_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from jupyter_serprof.model import ProbeReport, Quality, Sweep, Table, TableColumn
+    from jupyter_serprof.model import ProbeReport, Sweep, Table, TableColumn
     from jupyter_serprof.model.trace import Scalar
 
 _FINDINGS_SHOWN = 4
@@ -114,17 +114,12 @@ def note_sentences(doc: Trace | Sweep) -> Iterator[str]:
         cut = doc.outcome == "interrupted"
         why = "none had ended" if cut else "nothing was serialized"
         yield f"no stage was seen: {why}, or no probe could watch it"
-    yield from _quality_sentences(doc.quality)
-
-
-def _quality_sentences(quality: Quality) -> Iterator[str]:
-    """Yield one short sentence for each thing that makes the numbers less than complete."""
-    if quality.spans_dropped:
-        dropped = format_count(quality.spans_dropped)
+    if doc.quality.spans_dropped:
+        dropped = format_count(doc.quality.spans_dropped)
         yield f"{dropped} spans were dropped; their time went to what encloses them"
-    for probe in quality.probes:
+    for probe in doc.quality.probes:
         yield from _probe_sentences(probe)
-    yield from quality.notes
+    yield from doc.quality.notes
 
 
 def _probe_sentences(probe: ProbeReport) -> Iterator[str]:

@@ -62,7 +62,7 @@ def size_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]
     """Return a sweep over sizes, in lines of at most ``columns`` characters: the picture first."""
     warm, cold = series_of(sweep, cold=False), series_of(sweep, cold=True)
     said = (line for cold in (False, True) for line in crossover_lines(sweep, cold=cold))
-    growth = "notes" if sweep.kind == "chunks" else f"growth, {_kind(not warm)}"
+    growth = "notes" if sweep.kind == "chunks" else f"growth, {'warm' if warm else 'cold'}"
     crossings = [line for sentence in said for line in hang("", sentence, columns, 2)]
     picture = [
         _chart(warm or cold, columns, is_cold=not warm) if has_bars else [],
@@ -71,7 +71,7 @@ def size_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]
         list(_unmeasured(sweep, columns, _NAME + 2)),
     ]
     return [
-        _joined(picture),
+        "\n\n".join("\n".join(block) for block in picture if block).split("\n"),
         *(_tables(sweep, cold, columns, is_cold=True) if warm else ()),
         _titled(growth, _growth(sweep, warm or cold, columns)),
         _titled("crossovers", crossings),
@@ -81,18 +81,6 @@ def size_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]
 def _titled(title: str, given: Iterable[str]) -> list[str]:
     lines = list(given)
     return [title, *lines] if lines else []
-
-
-def _joined(blocks: Sequence[list[str]]) -> list[str]:
-    """Return the blocks one below the other, an empty line between."""
-    lines: list[str] = []
-    for block in blocks:
-        lines += ["", *block] if lines and block else block
-    return lines
-
-
-def _kind(is_cold: bool) -> str:
-    return "cold" if is_cold else "warm"
 
 
 def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]:
@@ -116,7 +104,7 @@ def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]
     legend = wrap("  ".join(entry.replace(" ", _STICKY) for entry in entries), columns)
     left, right = format_bytes(min(sizes)), format_bytes(max(sizes))
     foot = f"{' ' * (_LABEL + 2)}{left}{right:>{max(1, wide - len(left))}}".rstrip()
-    head = f"median time over size, both logarithmic, {_kind(is_cold)}"
+    head = f"median time over size, both logarithmic, {'cold' if is_cold else 'warm'}"
     rows = [f"{_time_label(times, at)} |{''.join(row)}".rstrip() for at, row in enumerate(grid)]
     axis = f"{' ' * _LABEL} +{'-' * wide}"
     said = (line.replace(_STICKY, " ").strip() for line in legend)
@@ -154,18 +142,15 @@ def _tables(
         title = "cold, the first run at each size" if is_cold else "warm, the middle one"
         head = f"{title}{_counts(found)}" if is_first else f"{title}, continued"
         is_first = False
-        foot = [] if left else list(_foot_notes(found))
-        said = [clip(line, columns) for line in (head, *foot)]
-        yield [said[0], *table_lines(chosen, columns), *said[1:]]
-
-
-def _foot_notes(found: Sequence[Series]) -> Iterator[str]:
-    """Yield what the signs beside sizes and times mean."""
-    for each in found:
-        for point in each.points:
-            if point.groups:
-                where = f"{clean(each.variant.title)}, {format_bytes(point.size_bytes)}"
-                yield f"{_GROUPED.strip()} {where}: {point.groups}"
+        lines = [head, *table_lines(chosen, columns)]
+        # What the signs beside times mean.
+        lines += [
+            f"{_GROUPED[1:]} {clean(each.variant.title)}, {format_bytes(p.size_bytes)}: {p.groups}"
+            for each in (() if left else found)
+            for p in each.points
+            if p.groups
+        ]
+        yield [clip(line, columns) for line in lines]
 
 
 def _counts(found: Sequence[Series]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.outline import Entry, entries_of, outline
@@ -295,20 +296,18 @@ def _fitting(table: StageTable, columns: int, *, has_bars: bool) -> list[Column]
 
     The spare ones go before names are cut to a few letters.
     """
-    shortest = fewer(_columns(table, _SHORTEST_NAME), SPARE)
-    for wide, names in (
-        (2 * columns // 5, _NAMES),
-        (columns // 3, _NAMES),
-        (columns // 4, _SHORT_NAMES),
+    for wide, names, last in (
+        (2 * columns // 5, _NAMES, []),
+        (columns // 3, _NAMES, []),
+        (columns // 4, _SHORT_NAMES, []),
+        (0, _SHORT_NAMES, [fewer(_columns(table, _SHORTEST_NAME), SPARE)]),
     ):
         least = max(_NARROWEST_BAR, wide) + _EDGES if has_bars else 0
-        chosen = fitted(narrower(partial(_columns, table), names, SPARE), columns - least)
+        attempts = narrower(partial(_columns, table), names, SPARE)
+        chosen = fitted(chain(attempts, last), columns - least)
         if table_width(chosen) + least <= columns:
-            return chosen
-    least = _NARROWEST_BAR + _EDGES if has_bars else 0
-    return fitted(
-        (*narrower(partial(_columns, table), _SHORT_NAMES, SPARE), shortest), columns - least
-    )
+            break
+    return chosen
 
 
 def _columns(table: StageTable, names: int) -> list[Column]:
