@@ -21,8 +21,7 @@ from jupyter_serprof.views.kit.remarks import headline_of, outcome_of
 from jupyter_serprof.views.kit.sheet import DARK, LIGHT, WIDTH, Box, Label, Rule, Sheet, Stroke
 from jupyter_serprof.views.sweep.bars import put_sweep
 from jupyter_serprof.views.sweep.chart import put_sizes
-from jupyter_serprof.views.sweep.runs import runs_of, time_text
-from jupyter_serprof.views.sweep.series import is_over_sizes, series_of
+from jupyter_serprof.views.sweep.runs import is_over_sizes, runs_of, series_of, time_text
 from jupyter_serprof.views.waterfall.sheet import put_trace
 from jupyter_serprof.views.waterfall.table import MOST_ROWS
 

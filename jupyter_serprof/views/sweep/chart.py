@@ -20,16 +20,14 @@ from jupyter_serprof.views.kit.sheet import (
     Stroke,
     family_color,
 )
-from jupyter_serprof.views.sweep.runs import incomplete, state_text
-from jupyter_serprof.views.sweep.series import chunk_line, decades, series_of
+from jupyter_serprof.views.sweep.runs import chunk_line, decades, incomplete, series_of, state_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jupyter_serprof.model import Crossover, Sweep
     from jupyter_serprof.views.kit.sheet import Sheet
-    from jupyter_serprof.views.sweep.runs import Bar
-    from jupyter_serprof.views.sweep.series import Series
+    from jupyter_serprof.views.sweep.runs import Bar, Series
 
 LINE_HEIGHT = 15
 _TICK_ROOM = 62

@@ -21,31 +21,28 @@ from jupyter_serprof.views.kit.table import (
     wrap,
 )
 from jupyter_serprof.views.sweep.runs import (
-    incomplete,
-    label_of,
-    legends,
-    parts_of,
-    quantities,
-    runs_of,
-    spread_text,
-    state_text,
-)
-from jupyter_serprof.views.sweep.series import (
     chunk_line,
     crossover_lines,
     decades,
     growth_lines,
+    incomplete,
     is_over_sizes,
+    label_of,
+    legends,
+    parts_of,
     plain_number,
+    quantities,
+    runs_of,
     series_of,
+    spread_text,
+    state_text,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jupyter_serprof.model import Sweep
-    from jupyter_serprof.views.sweep.runs import Bar
-    from jupyter_serprof.views.sweep.series import Series
+    from jupyter_serprof.views.sweep.runs import Bar, Series
 
 _ROWS = 14
 _WIDEST = 76
