@@ -12,20 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.analysis.findings import dask_bytes as dask_payload
+from jupyter_serprof.analysis.findings import dask_facts as facts
 from jupyter_serprof.analysis.findings import dask_runs
-from jupyter_serprof.analysis.findings.dask_facts import (
-    OF_EACH_TASK,
-    Record,
-    computation_of,
-    compute_ns,
-    dispatched_bytes,
-    records,
-    scheduling_ns,
-    scheduling_rows,
-    spans_of,
-    task_count,
-    workers,
-)
 from jupyter_serprof.analysis.spans import indexed, number, row_of, rows_of, self_share, whole, word
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import Finding, Row, Trace, stage
@@ -62,8 +50,8 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     Chunks that are k times larger make k times fewer tasks of k times the work; k is chosen so that
     the scheduler is busy for a tenth of the time.
     """
-    tasks, work_ns, threads = task_count(trace), compute_ns(trace), workers(trace).threads
-    scheduled_ns = scheduling_ns(trace)
+    tasks, work_ns = facts.task_count(trace), facts.compute_ns(trace)
+    scheduled_ns, (threads, busy_ns) = facts.scheduling_ns(trace), facts.workers(trace)
     is_much = scheduled_ns >= SCHEDULING_SHARE * trace.wall_ns
     if not tasks or tasks < TINY_TASKS or not work_ns or not threads or not is_much:
         return
@@ -73,8 +61,8 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     each_ns, own_ns = scheduled_ns // tasks, work_ns // tasks
     name, count = _largest_prefix(trace)
     of = f"; {format_count(count)} of them are `{name}`" if name else ""
-    busy = format_share(workers(trace).busy_ns / (threads * trace.wall_ns), decimals=0)
-    carries = (dispatched_bytes(trace) or 0) >= dask_payload.PAYLOAD_BYTES * tasks
+    busy = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
+    carries = (facts.dispatched_bytes(trace) or 0) >= dask_payload.PAYLOAD_BYTES * tasks
     yield Finding(
         "dask.tiny-tasks",
         "warn",
@@ -90,16 +78,16 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
             "edge_factor_2d": round(math.sqrt(factor), 1),
         },
         _larger_chunks(trace, factor),
-        spans=spans_of(trace, "dask.schedule"),
+        spans=facts.spans_of(trace, "dask.schedule"),
         because=f"{format_ns(each_ns)} of scheduling for {format_ns(own_ns)} of work on "
         f"{counted(threads, 'worker thread')}{of}",
-        share=self_share(trace, *OF_EACH_TASK, *([] if carries else ["dask.dispatch"])),
+        share=self_share(trace, *facts.OF_EACH_TASK, *([] if carries else ["dask.dispatch"])),
     )
 
 
 def _largest_prefix(trace: Trace) -> tuple[str, int]:
     counts: Counter[str] = Counter()
-    for entry in records(trace, "dask.tasks"):
+    for entry in facts.records(trace, "dask.tasks"):
         counts[word(entry, "prefix")] += whole(entry, "count") or 0
     name, count = counts.most_common(1)[0] if counts else ("", 0)
     return (name, count) if count else ("", 0)
@@ -107,10 +95,11 @@ def _largest_prefix(trace: Trace) -> tuple[str, int]:
 
 def _larger_chunks(trace: Trace, factor: float) -> str:
     """Return how to make tasks larger; calls and futures have no chunks: batches of values."""
-    kinds = {word(entry, "kind") for entry in records(trace, "dask.computations")}
+    kinds = {word(entry, "kind") for entry in facts.records(trace, "dask.computations")}
     layers = sum(number(span, "layers") or 0 for _, span in indexed(trace, "dask.serialize"))
     is_futures = bool(kinds) and kinds <= _FUTURES
-    if is_futures or 2 * layers >= (task_count(trace) or math.inf):  # delayed: a layer for each
+    tasks = facts.task_count(trace) or math.inf
+    if is_futures or 2 * layers >= tasks:  # delayed: a layer for each
         size, each = max(2, math.ceil(factor)), "lambda batch: [f(v) for v in batch]"
         calls = f"[dask.delayed({each})(batch) for batch in batches]"
         return (
@@ -151,7 +140,7 @@ def many_layers(trace: Trace) -> Iterable[Finding]:
         return
     layers = max(counts.values())
     at = next(index for index, count in counts.items() if count == layers)
-    name = computation_of(trace, trace.spans[at])
+    name = facts.computation_of(trace, trace.spans[at])
     optimized = row_of(trace, "dask.optimize")
     yield Finding(
         "dask.many-layers",
@@ -231,7 +220,7 @@ def scheduler_bound(trace: Trace) -> Iterable[Finding]:
     for row in rows:
         parts[stage(row.stage).title] += row.self_ns
     largest, largest_ns = parts.most_common(1)[0]
-    tasks = task_count(trace)
+    tasks = facts.task_count(trace)
     of_tasks = f", with {format_count(tasks)} tasks" if tasks else ""
     yield Finding(
         "dask.scheduler-bound",
@@ -246,7 +235,7 @@ def scheduler_bound(trace: Trace) -> Iterable[Finding]:
         },
         "chunks = tuple(2 * n for n in x.chunksize)   # make x with these: a quarter of the tasks "
         "in 2-D; more workers do not help, x = x.persist() does where x is used again",
-        spans=spans_of(trace, *dict.fromkeys(row.stage for row in rows)),
+        spans=facts.spans_of(trace, *dict.fromkeys(row.stage for row in rows)),
         because=f"it worked for {format_ns(owned_ns)}, {format_share(share, decimals=0)} of the "
         f"time after the graph was sent, most of it {largest}, {format_ns(largest_ns)}",
         share=min(1.0, owned_ns / trace.wall_ns) if trace.wall_ns else None,
@@ -257,7 +246,7 @@ def _scheduler_rows(trace: Trace) -> list[Row]:
     """Return the rows of scheduling, and those of optimization where the scheduler does it."""
     rows = [*rows_of(trace, "dask.optimize"), *rows_of(trace, "dask.materialize")]
     there = [row for row in rows if row.lane.partition("/")[0] == _SCHEDULER]
-    return [*there, *scheduling_rows(trace)]
+    return [*there, *facts.scheduling_rows(trace)]
 
 
 def large_gather(trace: Trace) -> Iterable[Finding]:
@@ -271,9 +260,9 @@ def large_gather(trace: Trace) -> Iterable[Finding]:
     share = self_share(trace, "dask.gather")
     others_ns = max((ns for key, ns in owned.items() if key != row.stage), default=0)
     if share >= GATHER_SHARE and row.self_ns > others_ns:
-        spans = spans_of(trace, row.stage)
+        spans = facts.spans_of(trace, row.stage)
         longest = max((trace.spans[index] for index in spans), key=lambda s: s.duration_ns)
-        name = computation_of(trace, longest)
+        name = facts.computation_of(trace, longest)
         yield Finding(
             "dask.large-gather",
             "warn",
@@ -289,7 +278,7 @@ def large_gather(trace: Trace) -> Iterable[Finding]:
 
 def recompute(trace: Trace) -> Iterable[Finding]:
     """Name computations that repeat tasks of earlier ones."""
-    for index, entry in enumerate(records(trace, "dask.computations")):
+    for index, entry in enumerate(facts.records(trace, "dask.computations")):
         tasks, repeated = whole(entry, "tasks") or 0, whole(entry, "repeated_tasks") or 0
         is_much = repeated >= REPEATED_SHARE * tasks
         is_later = index > 0 or word(entry, "computation").endswith(" graphs)")
@@ -298,13 +287,14 @@ def recompute(trace: Trace) -> Iterable[Finding]:
             yield _recomputed(trace, index, entry)
 
 
-def _recomputed(trace: Trace, index: int, entry: Record) -> Finding:
+def _recomputed(trace: Trace, index: int, entry: facts.Record) -> Finding:
     tasks, repeated = whole(entry, "tasks") or 0, whole(entry, "repeated_tasks") or 0
     share, took_ns = _repeated_share(trace, entry), whole(entry, "repeated_ns")
     took = f"these took {format_ns(took_ns)}" if took_ns is not None else ""
     name = word(entry, "computation").partition(" (")[0]
-    kinds = {word(other, "kind") for other in records(trace, "dask.computations")[: index + 1]}
-    spans = spans_of(trace, "dask.schedule", "dask.serialize", computation=index)
+    until = facts.records(trace, "dask.computations")[: index + 1]
+    kinds = {word(other, "kind") for other in until}
+    spans = facts.spans_of(trace, "dask.schedule", "dask.serialize", computation=index)
     return Finding(
         "dask.recompute",
         "warn" if share >= REPEATED_WALL_SHARE else "info",
@@ -315,18 +305,18 @@ def _recomputed(trace: Trace, index: int, entry: Record) -> Finding:
         "x = x.persist()"
         if kinds == {"compute"}
         else "x = x.persist()   # what both need, once; both then begin with x",
-        spans=spans or spans_of(trace, "dask.schedule", "dask.serialize", "dask.execute"),
+        spans=spans or facts.spans_of(trace, "dask.schedule", "dask.serialize", "dask.execute"),
         because=took,
         share=share,
     )
 
 
-def _repeated_share(trace: Trace, entry: Record) -> float:
+def _repeated_share(trace: Trace, entry: facts.Record) -> float:
     """Return which share of the time its repeated tasks own: by their time, else by their number.
 
     Without a cluster the time of single tasks is not told apart.
     """
-    took_ns, all_ns = whole(entry, "repeated_ns"), compute_ns(trace)
+    took_ns, all_ns = whole(entry, "repeated_ns"), facts.compute_ns(trace)
     if took_ns is not None and all_ns:
         return self_share(trace, "dask.execute") * min(1.0, took_ns / all_ns)
     of_tasks = (whole(entry, "repeated_tasks") or 0) / max(1, whole(entry, "tasks") or 0)

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.findings.dask_facts import (
-    Record,
-    computation_of,
-    dispatched_bytes,
-    graph_bytes,
-    prefix,
-    records,
-    spans_of,
-    task_count,
-)
+from jupyter_serprof.analysis.findings import dask_facts as facts
 from jupyter_serprof.analysis.spans import indexed, number, self_share, total, whole, word
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ratio
@@ -35,13 +26,13 @@ def large_object(trace: Trace) -> Iterable[Finding]:
 
     Nothing is said where no graph was pickled: threads share what is embedded.
     """
-    entries = records(trace, "dask.graph") if _sent(trace) else []
+    entries = facts.records(trace, "dask.graph") if _sent(trace) else []
     large = [entry for entry in entries if (whole(entry, "bytes") or 0) >= LARGE_BYTES]
     objects = [_embedded(trace, entry) for entry in large if word(entry, "object")]
     yield from objects or _large_graphs(trace)
 
 
-def _embedded(trace: Trace, entry: Record) -> Finding:
+def _embedded(trace: Trace, entry: facts.Record) -> Finding:
     size, count = whole(entry, "bytes"), whole(entry, "references")
     crossing, share = whole(entry, "crossing_bytes"), entry.get("share")
     layer = _layer(entry)
@@ -69,20 +60,20 @@ def _embedded(trace: Trace, entry: Record) -> Finding:
     )
 
 
-def _kind(entry: Record) -> str:
+def _kind(entry: facts.Record) -> str:
     return word(entry, "object").partition(" ")[0].rpartition(".")[2]
 
 
-def _layer(entry: Record) -> str:
+def _layer(entry: facts.Record) -> str:
     """Return the layer without its hash; where a graph has none, the task, if one is known."""
     known = word(entry, "layer")
     # "(low-level graph)" and the like stand in for a layer; "('x-0a1b', 0)" is a key.
     if known.endswith(")") and not known.startswith(("('", '("')):
         known = ""
-    return prefix(known or word(entry, "key"))
+    return facts.prefix(known or word(entry, "key"))
 
 
-def _instead_of_embedding(trace: Trace, entry: Record, layer: str) -> str:
+def _instead_of_embedding(trace: Trace, entry: facts.Record, layer: str) -> str:
     """Choose by what the layer does with the object, then by how many tasks use it."""
     if layer in _SLICED_ARRAYS:
         return (
@@ -114,7 +105,7 @@ def _large_graphs(trace: Trace) -> Iterable[Finding]:
         parts = [number(span, "in_band_bytes"), number(span, "out_of_band_bytes")]
         size = total(parts) or 0
         if size >= LARGE_BYTES:
-            name = computation_of(trace, span)
+            name = facts.computation_of(trace, span)
             yield Finding(
                 "dask.large-object",
                 "warn",
@@ -135,11 +126,12 @@ def _large_graphs(trace: Trace) -> Iterable[Finding]:
 
 def repeated_payload(trace: Trace) -> Iterable[Finding]:
     """Find the same bytes inside many task specifications: each of them is pickled by itself."""
-    sent, left, tasks = graph_bytes(trace), dispatched_bytes(trace), task_count(trace)
+    sent, left = facts.graph_bytes(trace), facts.dispatched_bytes(trace)
+    tasks = facts.task_count(trace)
     least = max(REPEATED_BYTES, REPEATED_RATIO * (sent or 0), PAYLOAD_BYTES * (tasks or 0))
     if not sent or left is None or left < least:
         return
-    crossing = [entry for entry in records(trace, "dask.graph") if word(entry, "object")]
+    crossing = [entry for entry in facts.records(trace, "dask.graph") if word(entry, "object")]
     largest = max(crossing, key=lambda entry: whole(entry, "crossing_bytes") or 0, default={})
     what, name, count = word(largest, "object"), word(largest, "name"), whole(largest, "references")
     called = f"`{name}`" if name else f"the same {_kind(largest) or 'data'}"
@@ -151,7 +143,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
         {"graph_bytes": sent, "dispatched_bytes": left, "tasks": tasks, "object": what or None},
         f"{name or 'value'} = dask.delayed({name or 'value'})   # one key of the graph that tasks "
         f"refer to; or client.scatter([{name or 'value'}], broadcast=True)[0]: once to each worker",
-        spans=spans_of(trace, "dask.dispatch.encode") or _sent(trace),
+        spans=facts.spans_of(trace, "dask.dispatch.encode") or _sent(trace),
         because=f"the graph had {format_bytes(sent)}, {format_ratio(left / sent)} as much left the "
         f"scheduler{f', most of it {what}' if what else ''}",
         share=self_share(trace, "dask.dispatch"),
@@ -160,7 +152,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
 
 def _sent(trace: Trace) -> tuple[int, ...]:
     """Return the spans in which the graph, or else its tasks, were pickled."""
-    return spans_of(trace, "dask.serialize") or spans_of(trace, "dask.dispatch.encode")
+    return facts.spans_of(trace, "dask.serialize") or facts.spans_of(trace, "dask.dispatch.encode")
 
 
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (large_object, repeated_payload)

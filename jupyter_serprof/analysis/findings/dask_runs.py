@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from jupyter_serprof.analysis.findings.dask_facts import (
-    OF_EACH_TASK,
-    Record,
-    compute_ns,
-    prefix,
-    records,
-    spans_of,
-    task_count,
-    workers,
-)
+from jupyter_serprof.analysis.findings import dask_facts as facts
 from jupyter_serprof.analysis.spans import covered_ns, indexed, number, self_share, whole, word
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.trace import NO_WORKER
@@ -35,7 +26,7 @@ LONG_NS = 600_000_000
 #: What makes the partitions of a data frame, as Dask names its tasks.
 _SOURCES = ("frompandas", "readcsv", "readparquet", "frommap")
 MANY_PARTITIONS, MANY_STEPS, PARTITION_BYTES = 50, 8, 1_000_000
-_EXECUTE, _FINALIZE = "dask.execute", "finalize"
+_EXECUTE, _FINAL = "dask.execute", "finalize"
 _FUTURES = frozenset({"submit", "map"})
 _SHUFFLED = {
     "merge": "big.merge(small.compute(), on=KEY)   # a frame that fits into memory is sent to each "
@@ -55,17 +46,17 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
     In a loop each computation waits for the one before; in a chain each task does.
     """
     tasks = [span for _, span in indexed(trace, _EXECUTE)]
-    lanes, count = _places(trace), task_count(trace) or 0
+    lanes, count = _places(trace), facts.task_count(trace) or 0
     busy_ns = sum(span.duration_ns for span in tasks)
     if lanes < 2 or count < FEW_TASKS or not 0 < busy_ns <= OVERLAP * covered_ns(tasks):  # noqa: PLR2004
         return
-    kinds = {word(entry, "kind") for entry in records(trace, "dask.computations")}
-    graphs = len(spans_of(trace, "dask.serialize"))
-    name = prefix(max(tasks, key=lambda span: span.duration_ns).name)
+    kinds = {word(entry, "kind") for entry in facts.records(trace, "dask.computations")}
+    graphs = len(facts.spans_of(trace, "dask.serialize"))
+    name = facts.prefix(max(tasks, key=lambda span: span.duration_ns).name)
     # What is sent without a wait between is one group; of many computations twelve are told.
     waits = 2 * len(trace.groups) >= min(graphs, MOST_GROUPS)
     is_loop = waits and graphs >= max(FEW_TASKS, count / 2)
-    named = sum(prefix(span.name) == name for span in tasks)
+    named = sum(facts.prefix(span.name) == name for span in tasks)
     is_alike, is_its_own = named == len(tasks), named * count >= graphs * len(tasks)
     between_ns = (1 - 1 / graphs) * _between_ns(trace, tasks) if is_loop else 0.0
     saved_ns = (1 - 1 / min(lanes, count)) * covered_ns(tasks) + between_ns
@@ -80,7 +71,7 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
         f"{what if is_loop else f'{count} tasks `{name}`'} ran one after the other",
         {"tasks": count, "computations": graphs, "workers": lanes, "busy_ns": busy_ns},
         _in_one(call, is_futures=bool(kinds) and kinds <= _FUTURES) if is_loop else _as_tree(call),
-        spans=spans_of(trace, _EXECUTE),
+        spans=facts.spans_of(trace, _EXECUTE),
         because=f"{format_ns(busy_ns)} of work, on one of {lanes} workers at a time",
         share=share,
     )
@@ -112,7 +103,7 @@ def _in_one(name: str, *, is_futures: bool) -> str:
 
 def one_task(trace: Trace) -> Iterable[Finding]:
     """One task that takes most of the time while other workers have nothing to do."""
-    lanes, total_ns = _places(trace), compute_ns(trace) or 0
+    lanes, total_ns = _places(trace), facts.compute_ns(trace) or 0
     tasks = list(indexed(trace, _EXECUTE))
     index, longest = max(tasks, key=lambda pair: pair[1].duration_ns, default=(0, None))
     took_ns = longest.duration_ns if longest else 0
@@ -121,7 +112,7 @@ def one_task(trace: Trace) -> Iterable[Finding]:
     if sum(span.duration_ns for _, span in tasks) > OVERLAP * covered_ns(s for _, s in tasks):
         return
     share = (1 - 1 / lanes) * longest.duration_ns / max(1, trace.wall_ns)
-    name, joined = prefix(longest.name), _joined(trace, longest)
+    name, joined = facts.prefix(longest.name), _joined(trace, longest)
     call = name if name.isidentifier() else "f"
     if share >= WORTH_SHARE and joined is not None:
         size, before = whole(joined, "result_bytes") or 0, whole(joined, "compute_total") or 0
@@ -151,10 +142,10 @@ def one_task(trace: Trace) -> Iterable[Finding]:
         )
 
 
-def _joined(trace: Trace, task: Span) -> Record | None:
+def _joined(trace: Trace, task: Span) -> facts.Record | None:
     """Return the row of the task that put a collection together for another task, if any did."""
-    ends = [s.end_ns for _, s in indexed(trace, _EXECUTE) if s.name.startswith(_FINALIZE)]
-    rows = [r for r in records(trace, "dask.tasks") if word(r, "prefix").startswith(_FINALIZE)]
+    ends = [s.end_ns for _, s in indexed(trace, _EXECUTE) if s.name.startswith(_FINAL)]
+    rows = [r for r in facts.records(trace, "dask.tasks") if word(r, "prefix").startswith(_FINAL)]
     is_before = any(end <= task.start_ns for end in ends)
     is_large = rows and (whole(rows[0], "result_bytes") or 0) >= JOINED_BYTES
     return rows[0] if is_before and is_large else None
@@ -162,8 +153,8 @@ def _joined(trace: Trace, task: Span) -> Record | None:
 
 def shuffle(trace: Trace) -> Iterable[Finding]:
     """Rows that travel between all partitions, where another form of the question needs none."""
-    rows = [row for row in records(trace, "dask.tasks") if "shuffle" in word(row, "prefix")]
-    names = " ".join(word(row, "prefix") for row in records(trace, "dask.tasks"))
+    rows = [row for row in facts.records(trace, "dask.tasks") if "shuffle" in word(row, "prefix")]
+    names = " ".join(word(row, "prefix") for row in facts.records(trace, "dask.tasks"))
     sorts = any(number(span, "sorts") for _, span in indexed(trace, "dask.submit"))
     kind = "bag" if "shuffle-group" in names else "merge" if "merge" in names else ""
     kind = "index" if sorts else kind
@@ -171,8 +162,8 @@ def shuffle(trace: Trace) -> Iterable[Finding]:
     moved_ns = sum(whole(row, "transfer_total") or 0 for row in rows)
     worked_ns = sum(whole(row, "compute_total") or 0 for row in rows)
     tasks = sum(whole(row, "count") or 0 for row in rows)
-    paid = self_share(trace, *OF_EACH_TASK, "dask.dispatch", "dask.spill")
-    share = _share_of(trace, worked_ns) + paid * tasks / max(1, task_count(trace) or 0)
+    paid = self_share(trace, *facts.OF_EACH_TASK, "dask.dispatch", "dask.spill")
+    share = _share_of(trace, worked_ns) + paid * tasks / max(1, facts.task_count(trace) or 0)
     share += self_share(trace, "dask.transfer") if moved_ns else 0.0
     if not rows or share < WORTH_SHARE or (kind == "index" and times < 2):  # noqa: PLR2004
         return
@@ -190,7 +181,7 @@ def shuffle(trace: Trace) -> Iterable[Finding]:
 
 def text_files(trace: Trace) -> Iterable[Finding]:
     """Text that is parsed on each run, where columns in binary would be read."""
-    rows = [row for row in records(trace, "dask.tasks") if "read-csv" in word(row, "prefix")]
+    rows = [row for row in facts.records(trace, "dask.tasks") if "read-csv" in word(row, "prefix")]
     worked_ns = sum(whole(row, "compute_total") or 0 for row in rows)
     share = _share_of(trace, worked_ns)
     if share >= WORTH_SHARE:
@@ -210,13 +201,13 @@ def text_files(trace: Trace) -> Iterable[Finding]:
 
 def small_partitions(trace: Trace) -> Iterable[Finding]:
     """Find a data frame of many partitions that hold little, of which each takes every step."""
-    tasks = task_count(trace) or 0
-    for row in records(trace, "dask.tasks"):
+    tasks = facts.task_count(trace) or 0
+    for row in facts.records(trace, "dask.tasks"):
         name, count = word(row, "prefix"), whole(row, "count") or 0
         size = (whole(row, "result_bytes") or 0) / max(1, count)
         is_source = name.replace("_", "").replace("-", "").startswith(_SOURCES)
         if is_source and count >= MANY_PARTITIONS and 0 < size < PARTITION_BYTES:
-            share = self_share(trace, _EXECUTE, *OF_EACH_TASK)
+            share = self_share(trace, _EXECUTE, *facts.OF_EACH_TASK)
             if tasks >= MANY_STEPS * count and share >= WORTH_SHARE:
                 yield Finding(
                     "dask.small-partitions",
@@ -226,7 +217,7 @@ def small_partitions(trace: Trace) -> Iterable[Finding]:
                     {"partitions": count, "partition_bytes": round(size), "tasks": tasks},
                     'df = df.repartition(partition_size="100MB")   # or make it with fewer: '
                     "dd.from_pandas(pdf, npartitions=8)",
-                    spans=spans_of(trace, _EXECUTE),
+                    spans=facts.spans_of(trace, _EXECUTE),
                     because="each step of pandas costs as much for few rows as for many",
                     share=share,
                 )
@@ -237,7 +228,7 @@ def pool_start(trace: Trace) -> Iterable[Finding]:
     started = [i for i, span in indexed(trace, "import") if span.lane.startswith("worker")]
     ended = [i for i, span in indexed(trace, "dask.wait") if span.name.endswith(".shutdown")]
     spent_ns = covered_ns(trace.spans[i] for i in [*started, *ended])
-    share, work_ns = spent_ns / max(1, trace.wall_ns), compute_ns(trace) or 0
+    share, work_ns = spent_ns / max(1, trace.wall_ns), facts.compute_ns(trace) or 0
     if started and ended and share >= WORTH_SHARE and spent_ns > work_ns:
         yield Finding(
             "dask.pool-start",
@@ -254,13 +245,13 @@ def pool_start(trace: Trace) -> Iterable[Finding]:
 
 def _share_of(trace: Trace, worked_ns: int) -> float:
     """Return which share of the wall time is owned by so much of all that the workers computed."""
-    return self_share(trace, _EXECUTE) * min(1.0, worked_ns / max(1, compute_ns(trace) or 0))
+    return self_share(trace, _EXECUTE) * min(1.0, worked_ns / max(1, facts.compute_ns(trace) or 0))
 
 
 def _places(trace: Trace) -> int:
     """Return on how many workers, or threads of workers, tasks can run side by side."""
     named = {lane.key.partition("/")[0] for lane in trace.lanes if lane.kind == "worker"}
-    return max(len(named), workers(trace).threads)
+    return max(len(named), facts.workers(trace).threads)
 
 
 def no_worker(trace: Trace) -> Iterable[Finding]:

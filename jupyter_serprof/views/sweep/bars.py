@@ -19,16 +19,7 @@ from jupyter_serprof.views.kit.sheet import (
     family_color,
     label_color,
 )
-from jupyter_serprof.views.sweep.runs import (
-    label_of,
-    legends,
-    memcpy_ns,
-    parts_of,
-    quantities,
-    runs_of,
-    state_text,
-    time_text,
-)
+from jupyter_serprof.views.sweep import runs as sweeps
 from jupyter_serprof.views.waterfall.sheet import hatched
 
 if TYPE_CHECKING:
@@ -78,7 +69,7 @@ def put_stack(sheet: Sheet, axis: Axis, run: Bar, middle: float) -> None:
 
 def _segments(sheet: Sheet, axis: Axis, run: Bar, y: float) -> Iterator[tuple[Slice, Box]]:
     """Yield the stages that can be seen, each with its box."""
-    parts = [part for part in parts_of(run) if part.self_ns]
+    parts = [part for part in sweeps.parts_of(run) if part.self_ns]
     if axis.at(run.wall_ns) - axis.x < _SEEN_WIDTH:
         for part in sorted(parts, key=lambda part: (not part.family, -part.self_ns))[:1]:
             yield part, _box(sheet, part, (axis.x, y, 2, _BAR), is_striped=False)
@@ -174,12 +165,12 @@ def put_sweep(sheet: Sheet, sweep: Sweep) -> None:
 
 
 def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
-    runs = tuple(run for variant in sweep.variants for run in runs_of(sweep, variant))
+    runs = tuple(run for variant in sweep.variants for run in sweeps.runs_of(sweep, variant))
     sizes = {run.point.size_bytes for run in runs}
-    once_ns = memcpy_ns(sweep, next(iter(sizes))) if len(sizes) == 1 else None
+    once_ns = sweeps.memcpy_ns(sweep, next(iter(sizes))) if len(sizes) == 1 else None
     end_ns = max([1, *(run.wall_ns for run in runs)])
     labels = [sheet.measure(_label(run, len(sizes) > 1), SMALL, False) for run in runs]  # noqa: FBT003
-    columns = [one for one in quantities(sweep, runs) if one.speaks(runs)]
+    columns = [one for one in sweeps.quantities(sweep, runs) if one.speaks(runs)]
     columns = columns[: _BRIEF if sheet.is_brief else None]
     x = _LABELS_X + min(_WIDEST_LABEL, max([*labels, 0])) + _GAP
     numbers, width = placed(sheet, columns, runs, TEXT, _GAP, x, _SPARE)
@@ -191,7 +182,7 @@ def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
 
 def _label(run: Bar, has_sizes: bool) -> str:
     count = len(run.walls_ns)
-    return label_of(run, has_size=has_sizes) + (f" ×{count}" if count > 1 else "")  # noqa: RUF001
+    return sweeps.label_of(run, has_size=has_sizes) + (f" ×{count}" if count > 1 else "")  # noqa: RUF001
 
 
 def _put_heads(sheet: Sheet, scene: _Scene) -> list[float]:
@@ -229,9 +220,9 @@ def _put_variant(sheet: Sheet, scene: _Scene, variant: Variant, places: list[flo
     for run in runs[:_LINES_SHOWN]:
         _put_run(sheet, scene, run)
         if run.groups:
-            _put_words(sheet, f"{_label(run, scene.has_sizes)}: {time_text(run)}")
+            _put_words(sheet, f"{_label(run, scene.has_sizes)}: {sweeps.time_text(run)}")
     if variant.state != "ok" or not runs:
-        _put_words(sheet, state_text(variant))
+        _put_words(sheet, sweeps.state_text(variant))
     sheet.y = max(sheet.y, left - 4) + 8
     sheet.line(theme.grid)
 
@@ -263,7 +254,7 @@ def _legend(sheet: Sheet, scene: _Scene) -> Iterator[tuple[Box | None, str]]:
     titles: dict[str, dict[str, None]] = {}
     has_buffers = False
     for run in scene.runs:
-        for part in parts_of(run):
+        for part in sweeps.parts_of(run):
             if part.self_ns and part.family:
                 titles.setdefault(part.family, {})[part.title] = None
                 has_buffers |= is_out_of_band(run, part)
@@ -273,6 +264,6 @@ def _legend(sheet: Sheet, scene: _Scene) -> Iterator[tuple[Box | None, str]]:
         colors = (sheet.theme.muted, sheet.theme.background)
         yield striped(0, 0, 0, 0, colors), "striped: out-of-band bytes"
     yield hatched(0, 0, 0, 0, sheet.theme), "unaccounted"
-    for legend in legends(scene.sweep, scene.runs):
+    for legend in sweeps.legends(scene.sweep, scene.runs):
         yield None, legend
     yield None, "warm: the middle run; its stages add up to the total"

@@ -20,23 +20,7 @@ from jupyter_serprof.views.kit.table import (
     table_width,
     wrap,
 )
-from jupyter_serprof.views.sweep.runs import (
-    chunk_line,
-    crossover_lines,
-    decades,
-    growth_lines,
-    incomplete,
-    is_over_sizes,
-    label_of,
-    legends,
-    parts_of,
-    plain_number,
-    quantities,
-    runs_of,
-    series_of,
-    spread_text,
-    state_text,
-)
+from jupyter_serprof.views.sweep import runs as sweeps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -57,14 +41,14 @@ _GROUPED = " ‡"
 
 def size_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]]:
     """Return a sweep over sizes, in lines of at most ``columns`` characters: the picture first."""
-    warm, cold = series_of(sweep, cold=False), series_of(sweep, cold=True)
-    said = (line for cold in (False, True) for line in crossover_lines(sweep, cold=cold))
+    warm, cold = sweeps.series_of(sweep, cold=False), sweeps.series_of(sweep, cold=True)
+    said = (line for cold in (False, True) for line in sweeps.crossover_lines(sweep, cold=cold))
     growth = "notes" if sweep.kind == "chunks" else f"growth, {'warm' if warm else 'cold'}"
     crossings = [line for sentence in said for line in hang("", sentence, columns, 2)]
     picture = [
         _chart(warm or cold, columns, is_cold=not warm) if has_bars else [],
         *_tables(sweep, warm or cold, columns, is_cold=not warm),
-        [line for said in [chunk_line(sweep)] if said for line in wrap(said, columns)],
+        [line for said in [sweeps.chunk_line(sweep)] if said for line in wrap(said, columns)],
         list(_unmeasured(sweep, columns, _NAME + 2)),
     ]
     return [
@@ -85,7 +69,7 @@ def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]
     wide = min(_WIDEST, columns - _LABEL - 3)
     if wide < _NARROWEST or len(found) > len(_MARKS):
         return []
-    times = decades(p.wall_ns for each in found for p in each.points)
+    times = sweeps.decades(p.wall_ns for each in found for p in each.points)
     sizes = [p.size_bytes for each in found for p in each.points]
     low, high = math.log10(min(sizes)), math.log10(max(sizes))
     grid = [[" "] * wide for _ in range(_ROWS)]
@@ -177,7 +161,7 @@ def _parameters(sweep: Sweep, found: Sequence[Series]) -> list[Column]:
     sizes = _sizes_of(found)
     if not sweep.parameter or any(len(asked.get(size, ())) != 1 for size in sizes):
         return []
-    cells = tuple(plain_number(next(iter(asked[size]))) for size in sizes)
+    cells = tuple(sweeps.plain_number(next(iter(asked[size]))) for size in sizes)
     return [Column(clip(clean(sweep.parameter), _NAME), cells)]
 
 
@@ -202,7 +186,7 @@ def _head(title: str) -> str:
 def _growth(sweep: Sweep, found: Sequence[Series], columns: int) -> Iterator[str]:
     """Yield what may be said of each line; over chunks there is no growth, only notes."""
     for each in found:
-        growth = [] if sweep.kind == "chunks" else growth_lines(each)
+        growth = [] if sweep.kind == "chunks" else sweeps.growth_lines(each)
         said = [*growth, *(f"note: {note}" for note in each.variant.notes)]
         if said:
             yield from hang("", clean(each.variant.title), columns, 2)
@@ -212,8 +196,8 @@ def _growth(sweep: Sweep, found: Sequence[Series], columns: int) -> Iterator[str
 
 def _unmeasured(sweep: Sweep, columns: int, indent: int) -> Iterator[str]:
     """Yield why a variant has no numbers, or not all."""
-    for variant in incomplete(sweep):
-        yield from hang(clean(variant.title), state_text(variant), columns, indent)
+    for variant in sweeps.incomplete(sweep):
+        yield from hang(clean(variant.title), sweeps.state_text(variant), columns, indent)
 
 
 _WIDEST_BAR = 30
@@ -228,9 +212,9 @@ _Lines = list[tuple[str, "Bar | None"]]
 
 def sweep_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]]:
     """Return a sweep in lines of at most ``columns`` characters: the picture, what is behind it."""
-    if is_over_sizes(sweep):
+    if sweeps.is_over_sizes(sweep):
         return size_blocks(sweep, columns, has_bars=has_bars)
-    runs = [run for variant in sweep.variants for run in runs_of(sweep, variant)]
+    runs = [run for variant in sweep.variants for run in sweeps.runs_of(sweep, variant)]
     table = _table(sweep, runs, columns, has_bars=has_bars) if runs else []
     written_out = runs if len(runs) <= _WRITTEN_OUT else []
     hidden = [line for run in runs if not written_out for line in _groups(sweep, run, columns)]
@@ -243,7 +227,7 @@ def _groups(sweep: Sweep, run: Bar, columns: int) -> list[str]:
     if not run.groups:
         return []
     has_size = len({point.size_bytes for point in sweep.points}) > 1
-    head = f"{clean(run.variant.title)} {label_of(run, has_size=has_size)}"
+    head = f"{clean(run.variant.title)} {sweeps.label_of(run, has_size=has_size)}"
     return hang(head, run.groups, columns, indent=_NAMES[1] + 2)
 
 
@@ -253,7 +237,8 @@ def _table(sweep: Sweep, runs: Sequence[Bar], columns: int, *, has_bars: bool) -
     room = min(_WIDEST_BAR, columns - table_width(chosen) - 2)
     if has_bars and room >= _NARROWEST_BAR:
         chosen.insert(2, _bars(chosen[1], runs, room))
-    return [*table_lines(chosen, columns), *(clip(line, columns) for line in legends(sweep, runs))]
+    signs = (clip(line, columns) for line in sweeps.legends(sweep, runs))
+    return [*table_lines(chosen, columns), *signs]
 
 
 def _lines(sweep: Sweep, runs: Sequence[Bar], names: int) -> _Lines:
@@ -275,10 +260,10 @@ def _columns(sweep: Sweep, runs: Sequence[Bar], names: int) -> list[Column]:
     def column(head: str, cell: Callable[[Bar], str]) -> Column:
         return Column(head, tuple(cell(run) if run else "" for _, run in lines))
 
-    numbers = [one for one in quantities(sweep, runs) if one.speaks(runs)]
+    numbers = [one for one in sweeps.quantities(sweep, runs) if one.speaks(runs)]
     return [
         Column("", tuple(cell for cell, _ in lines), leans_right=False),
-        column("", partial(label_of, has_size=has_sizes)),
+        column("", partial(sweeps.label_of, has_size=has_sizes)),
         *(column("\n".join(one.heads).strip(), one.cell) for one in numbers),
     ]
 
@@ -305,9 +290,9 @@ def _stage_lines(runs: Sequence[Bar], columns: int) -> Iterator[str]:
 
 
 def _sum_text(run: Bar) -> str:
-    parts = parts_of(run)
+    parts = sweeps.parts_of(run)
     unit = column_unit(run.wall_ns)
     total = unit.text(sum(part.self_ns for part in parts))
     terms = ", ".join(f"{part.title} {part.self_text}" for part in parts)
-    spread = spread_text(run)
+    spread = sweeps.spread_text(run)
     return f"{spread}{': ' if spread else ''}{terms} = {total} {unit.name}"
