@@ -6,13 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jupyter_serprof.analysis.findings import is_cause
-from jupyter_serprof.analysis.findings.dask_facts import (
-    dispatched_bytes,
-    graph_bytes,
-    task_count,
-    workers,
-)
+from jupyter_serprof.analysis.findings import dask_facts, is_cause
 from jupyter_serprof.analysis.spans import number, outermost, total, walk, whole
 from jupyter_serprof.model import Limits, Row, Span, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK
@@ -124,7 +118,7 @@ def _said(trace: Trace, cause: _Cause) -> str:
     only = own[0] if len(own) == len(cause.rows) == 1 else None
     rate = bytes_per_s(only.copied_bytes, only.busy_ns) if only else None
     pace = f" at {format_rate(rate)}" if rate is not None else ""
-    tasks = task_count(trace) if cause.key in _OF_TASKS else None
+    tasks = dask_facts.task_count(trace) if cause.key in _OF_TASKS else None
     scheduled = f", {counted(tasks, 'task')}" if tasks else ""
     carried = f", {format_bytes(size)}{pace}" if size else scheduled
     part = _largest_part(trace, cause) if len({row.stage for row in cause.rows}) > 1 else ""
@@ -151,7 +145,7 @@ def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
 
 def _details(trace: Trace, waterfall: Waterfall) -> list[str]:
     facts = [*_mark_facts(trace), *_buffer_facts(trace), *_graph_facts(trace)]
-    if workers(trace).threads:
+    if dask_facts.workers(trace).threads:
         facts += [*_group_facts(trace, waterfall), *_result_facts(trace)]
     else:
         facts += _parallel_facts(trace, waterfall)
@@ -205,7 +199,7 @@ def _buffer_facts(trace: Trace) -> list[str]:
         return []
     in_band = sum(number(span, "in_band_bytes") or 0 for span in written)
     out_of_band = sum(number(span, "out_of_band_bytes") or 0 for span in written)
-    if in_band + out_of_band < _WORTH_BYTES and graph_bytes(trace) is not None:
+    if in_band + out_of_band < _WORTH_BYTES and dask_facts.graph_bytes(trace) is not None:
         return []  # messages of Dask itself; the graph is told by its own fact
     count = sum(number(span, "buffers") or 0 for span in written)
     beside = f"{format_bytes(out_of_band)} out-of-band in {counted(count, 'buffer')}"
@@ -241,7 +235,7 @@ def _group_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
 
 def _graph_facts(trace: Trace) -> list[str]:
     """Say how large the graph was when it was sent, and what left the scheduler for it."""
-    sent, left = graph_bytes(trace), dispatched_bytes(trace)
+    sent, left = dask_facts.graph_bytes(trace), dask_facts.dispatched_bytes(trace)
     if sent is None:
         return []
     graph = f"{format_bytes(sent)} of graph sent"
@@ -253,7 +247,7 @@ def _graph_facts(trace: Trace) -> list[str]:
 
 def _worker_facts(trace: Trace) -> list[str]:
     """Say how much of their time the workers computed: what hides behind the scheduler, or not."""
-    threads, busy_ns = workers(trace)
+    threads, busy_ns = dask_facts.workers(trace)
     if not threads or not trace.wall_ns:
         return []
     share = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)

@@ -135,14 +135,29 @@ def tree_rows(anatomy: Anatomy) -> list[TreeRow]:
     rows: list[TreeRow] = []
     inside = parts_inside(anatomy)
     least = _SMALL_SHARE * anatomy.total_bytes
+    holds_bad = set[int]()
+    for at, part in reversed(list(enumerate(anatomy.parts))):  # what holds a part is before it
+        holds_bad |= {part.parent} if part.state == _UNPICKLABLE or at in holds_bad else set()
+
+    def is_worth(at: int) -> bool:
+        part = anatomy.parts[at]
+        return part.bytes >= least or part.state == _UNPICKLABLE or at in holds_bad
+
+    def is_told(at: int, before: Sequence[int]) -> bool:
+        """Tell whether a sibling of the same type and size has shown what is inside."""
+        part, alike = anatomy.parts[at], [anatomy.parts[one] for one in before]
+        return at not in holds_bad and any(
+            other.kind == part.kind and abs(other.bytes - part.bytes) <= _ALIKE * part.bytes
+            for other in alike
+        )
 
     def add(at: int, depth: int) -> None:
         put([at], depth)
         order = sorted(inside[at], key=lambda index: _rank(anatomy.parts[index]))
-        worth = [index for index in order if _is_worth(anatomy, inside, index, least)]
+        worth = [index for index in order if is_worth(index)]
         shown = worth[:_MOST_INSIDE] if len(rows) < _MOST_ROWS else worth[:1]
         for place, index in enumerate(shown):
-            if _is_told(anatomy, inside, index, shown[:place]):
+            if is_told(index, shown[:place]):
                 put([index], depth + 1)
             else:
                 add(index, depth + 1)
@@ -160,29 +175,6 @@ def tree_rows(anatomy: Anatomy) -> list[TreeRow]:
 
 def _rank(part: Part) -> tuple[bool, int]:
     return part.state != _UNPICKLABLE, -part.bytes
-
-
-def _is_worth(anatomy: Anatomy, inside: list[list[int]], at: int, least: float) -> bool:
-    part = anatomy.parts[at]
-    is_large = part.bytes >= least and (part.bytes > 0 or not least)
-    return is_large or part.state == _UNPICKLABLE or _holds_bad(anatomy, inside, at)
-
-
-def _is_told(anatomy: Anatomy, inside: list[list[int]], at: int, before: Sequence[int]) -> bool:
-    """Tell whether a sibling of the same type and size has shown what is inside."""
-    part = anatomy.parts[at]
-    alike = (anatomy.parts[one] for one in before)
-    return not _holds_bad(anatomy, inside, at) and any(
-        other.kind == part.kind and abs(other.bytes - part.bytes) <= _ALIKE * part.bytes
-        for other in alike
-    )
-
-
-def _holds_bad(anatomy: Anatomy, inside: list[list[int]], at: int) -> bool:
-    return any(
-        anatomy.parts[index].state == _UNPICKLABLE or _holds_bad(anatomy, inside, index)
-        for index in inside[at]
-    )
 
 
 def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column]:
