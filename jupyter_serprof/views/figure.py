@@ -230,8 +230,12 @@ def _drawable(text: str, is_bold: bool) -> str:
     return "".join(letter if ord(letter) in known else _MISSING for letter in text)
 
 
-_DRAWN_BY: dict[type[Mark], Callable[..., None]]
-_DRAWN_BY = {Box: _draw_box, Rule: _draw_rule, Stroke: _draw_curve, Label: _draw_label}
+_DRAWN_BY: dict[type[Mark], Callable[..., None]] = {
+    Box: _draw_box,
+    Rule: _draw_rule,
+    Stroke: _draw_curve,
+    Label: _draw_label,
+}
 
 _NAMED = 3
 _LONGEST = 400
