@@ -177,7 +177,8 @@ def _runs(sweep: Sweep, variant: Variant) -> Iterator[Line]:
         here = {bar.cold: bar for bar in own if bar.point.size_bytes == size}
         warm, cold = here.get(False), here.get(True)
         count = len(warm.walls_ns) if warm else 0
-        moved = [n for bar in here.values() if (n := bar.point.moved_bytes) is not None]
+        moves = (point.moved_bytes for bar in here.values() for point in bar.points)
+        moved = next((each for each in moves if each is not None), None)
         yield (
             plain(variant.title),
             "" if size is None else format_bytes(size),
@@ -186,5 +187,5 @@ def _runs(sweep: Sweep, variant: Variant) -> Iterator[Line]:
             warm.groups or " to ".join(map(format_ns, warm.range_ns)) if warm and count > 1 else "",
             str(count),
             format_ns(cold.walls_ns[0]) if cold else "",
-            format_bytes(moved[0]) if moved else "",
+            "" if moved is None else format_bytes(moved),
         )

@@ -57,8 +57,8 @@ class Bar:
     ----------
     point
         The one whose time is that of all its points.
-    walls_ns
-        (n,) wall times of all its points, ascending.
+    points
+        All of them, by time.
     trace
         The representative trace, where one is stored.
     """
@@ -66,8 +66,13 @@ class Bar:
     variant: Variant
     cold: bool
     point: Point
-    walls_ns: tuple[int, ...]
+    points: tuple[Point, ...]
     trace: Trace | None
+
+    @property
+    def walls_ns(self) -> tuple[int, ...]:
+        """(n,) wall times of all its points, ascending."""
+        return tuple(point.wall_ns for point in self.points)
 
     @property
     def label(self) -> str:
@@ -114,7 +119,7 @@ def runs_of(sweep: Sweep, variant: Variant) -> list[Bar]:
             variant,
             runs.cold,
             sweep.points[runs.middle],
-            tuple(sweep.points[place].wall_ns for place in runs.points),
+            tuple(sweep.points[place] for place in runs.points),
             traces.get((variant.key, runs.size_bytes, runs.cold)),
         )
         for runs in own
@@ -355,13 +360,10 @@ def _line_text(piece: Fit, *, is_alias: bool) -> str:
     if is_alias:
         return "longer for more bytes; nothing is moved, so there is no rate"
     fixed = f"{format_ns(piece.fixed_ns)} + " if piece.fixed_ns > 0 else ""
-    return f"{fixed}{format_rate(1e9 / piece.ns_per_byte)}{_interval(piece)}"
-
-
-def _interval(piece: Fit) -> str:
+    said = f"{fixed}{format_rate(1e9 / piece.ns_per_byte)}"
     if not piece.low or not piece.high or piece.low <= 0:
-        return ""
-    return f" [{format_rate(1e9 / piece.high)}, {format_rate(1e9 / piece.low)}]"
+        return said
+    return f"{said} [{format_rate(1e9 / piece.high)}, {format_rate(1e9 / piece.low)}]"
 
 
 def crossover_lines(sweep: Sweep, *, cold: bool) -> Iterator[str]:
@@ -387,8 +389,5 @@ def chunk_line(sweep: Sweep) -> str:
 
 def plain_number(number: float) -> str:
     """Return a number as it was typed: without a point where it is whole."""
-    return (
-        f"{number:,.0f}"
-        if abs(number - round(number)) <= _WHOLE * abs(number)
-        else f"{number:,.3g}"
-    )
+    is_whole = abs(number - round(number)) <= _WHOLE * abs(number)
+    return f"{number:,.0f}" if is_whole else f"{number:,.3g}"
