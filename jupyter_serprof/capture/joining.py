@@ -124,6 +124,7 @@ class _Thread:
     def __init__(self, window_ns: int, short_ns: int) -> None:
         self._window_ns, self._short_ns = window_ns, short_ns
         self._entries: list[Written] = []
+        self._most = FEW
         #: What was met last: only the next one tells whether it called something.
         self._held: tuple[int, Record] | None = None
         #: The calls that may be around the next one, the innermost last; the first is the thread.
@@ -181,6 +182,8 @@ class _Thread:
         if call.likes:
             self._entries += _told(call.likes)
             call.likes = {}
+        if len(self._entries) > self._most:  # a thousand marks in turn: few of each in a window
+            self._most, self._window_ns = self._most + FEW, self._window_ns * 2
 
 
 def joined_note(entries: list[Written]) -> Iterator[str]:

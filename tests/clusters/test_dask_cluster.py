@@ -534,7 +534,7 @@ def test_a_cluster_without_workers_is_told_while_the_cell_waits(
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster) as client,
         record() as recording,
     ):

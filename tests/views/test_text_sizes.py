@@ -9,6 +9,7 @@ from size_samples import make_sizes
 from strategies import crossings, fits
 
 from jupyter_serprof.model import Point, Sweep, Variant
+from jupyter_serprof.model.sweep import BestSize
 from jupyter_serprof.views.kit.table import width as columns_of
 from jupyter_serprof.views.text import text
 
@@ -71,6 +72,15 @@ def grouped() -> Sweep:
     runs = [p for p in only(1_000).points if p.variant == "ray" and not p.cold]
     more = [replace(runs[0], repeat=at, wall_ns=5_000_000) for at in (7, 8, 9)]
     return replace(SIZES, points=(*SIZES.points, *more))
+
+
+def test_the_name_of_what_was_asked_for_is_text() -> None:
+    """Beside the best chunk as in the head of its column: nothing in it moves the cursor."""
+    best = BestSize(size_bytes=1, low_bytes=1, high_bytes=1, parameter=2.0)
+
+    said = text(replace(SIZES, parameter="a\x1fb", best=best))
+
+    assert all(line.isprintable() for line in said.split("\n"))
 
 
 def test_sizes_are_told_in_characters() -> None:

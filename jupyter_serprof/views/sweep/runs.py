@@ -380,7 +380,7 @@ def chunk_line(sweep: Sweep) -> str:
     if best is None:
         return ""
     number = None if best.parameter is None else plain_number(best.parameter)
-    asked = f"{sweep.parameter} = {number}, " if sweep.parameter and number else ""
+    asked = f"{clean(sweep.parameter)} = {number}, " if sweep.parameter and number else ""
     sizes = f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"
     limits = (("below", best.below), ("above", best.above))
     said = "".join(f"; {side} it {clean(why)} limits" for side, why in limits if why)
