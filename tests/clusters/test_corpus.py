@@ -17,7 +17,7 @@ CHOSEN = (
     *("captured-in-self", "list-of-floats", "many-small-puts", "no-pipelining", "slow-reducer"),
     *("submission-order", "compute-in-a-loop", "one-giant-task"),
     *("pool-of-processes-for-little", "shared-work-computed-twice", "get-in-a-loop"),
-    *("tiny-tasks", "redefined-in-a-loop", "new-actor-for-each-item", "return-of-a-put"),
+    *("tiny-tasks", "redefined-in-a-loop", "new-actor-for-each-item"),
     *("same-object-in-fresh-containers", "unnecessary-get"),
     *("reference-out-of-band", "global-written-by-a-task"),
 )
