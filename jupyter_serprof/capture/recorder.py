@@ -271,17 +271,8 @@ def _forget_all() -> None:
         _ACTIVE.pop().forget()
 
 
-#: How often this process made another one by a fork that nothing else replaces.
-FORKS = [0]
-
-
-def _count_fork() -> None:
-    if sys._getframe(1).f_globals.get("__name__") != "subprocess":  # noqa: SLF001  (who forks)
-        FORKS[0] += 1
-
-
 if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_forget_all, after_in_parent=_count_fork)
+    os.register_at_fork(after_in_child=_forget_all)
 
 
 def active_recorders() -> tuple[Recorder, ...]:

@@ -22,7 +22,7 @@ TIMES_APART = (
 #: In a note on a recording: its waits are for a process that is no more, or that stands still.
 DIED, WAS_DEAD = "died during the recording", "was dead before the recording began"
 SILENT = "does not answer"
-FORKED = "forked while Ray ran"
+FORKED = "of this process while Ray ran"
 NO_WORKER = "there was no worker: nothing could run"
 
 

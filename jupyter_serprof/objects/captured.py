@@ -68,7 +68,7 @@ def globals_written(function: object) -> list[str]:
         return []
     if function.__code__.co_filename.startswith((sys.prefix, sys.base_prefix)):
         return []  # a library may keep what it knows in each process
-    reads, names = _reads(function.__code__), list[str]()
+    reads, known, names = _reads(function.__code__), function.__globals__, list[str]()
     with suppress(OSError, TypeError, SyntaxError, ValueError):  # no source, or no longer its own
         tree = ast.parse(dedent(inspect.getsource(function.__code__)))
         for node in ast.walk(tree):
@@ -80,7 +80,8 @@ def globals_written(function: object) -> list[str]:
                 while isinstance(part, ast.Subscript | ast.Attribute):
                     part = part.value
                 if isinstance(part, ast.Name) and part is not target and part.id in reads:
-                    names.append(part.id)
+                    is_module = is_a(known.get(part.id), types.ModuleType)  # it is configured
+                    names += [] if is_module else [part.id]
     names += [
         one.argval
         for one in dis.get_instructions(function.__code__)

@@ -56,12 +56,12 @@ def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
     """Note which module was imported, and arm the probes that waited for it."""
     if token:
         return _LOADED
-    late = [place for place in PAUSES if place.path.partition(":")[0] == args[0]]
+    late = [place for place in PAUSES if args[:1] == (place.path.partition(":")[0],)]
     for recorder in active_recorders():
-        recorder.arm_waiting()
         for probe in recorder.probes if late else ():
             if isinstance(probe, InterpreterProbe):
                 probe.arm_pauses(late)
+        recorder.arm_waiting()  # last: it removes all where the recording has ended meanwhile
     return args[0] if args else None
 
 

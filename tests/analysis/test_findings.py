@@ -13,6 +13,7 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings import RULES, find
 from jupyter_serprof.model import Finding, Limits, Quality, Trace, from_document, to_document
 from jupyter_serprof.model.trace import FORKED, NO_WORKER
+from jupyter_serprof.model.units import counted
 from jupyter_serprof.testing import make_trace
 
 CALLER = "client/main"
@@ -565,11 +566,13 @@ def test_a_cluster_without_workers_is_the_cause() -> None:
 
 def test_forks_beside_ray_are_an_error_in_the_making() -> None:
     """Told by the note of the probe; nothing is claimed of the time."""
-    forked, plain = (Quality(notes=(note,)) for note in (f"2 processes {FORKED}", "2 processes"))
+    forked, plain = (
+        Quality(notes=(note,)) for note in (f"{counted(2, 'fork')} {FORKED}", "2 forks")
+    )
 
     (found,) = find(replace(make_trace([]), quality=forked))
 
-    assert (found.title, found.share) == ("2 processes were forked while Ray ran", None)
+    assert (found.title, found.share) == ("2 forks of this process while Ray ran", None)
     ast.parse(found.remedy)
     assert not find(replace(make_trace([]), quality=plain))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from jupyter_serprof.analysis.spans import indexed, inside, number, self_share, text
+from jupyter_serprof.analysis.findings.ray import _GETS, POINTED_SPANS, _outermost, _pasted
+from jupyter_serprof.analysis.spans import indexed, inside, number, text
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.trace import FORKED
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
@@ -15,35 +16,32 @@ TOGETHER_BYTES = 200_000_000
 #: Tasks that waited for what is inside of an argument, of the time.
 NESTED_SHARE = 0.1
 MANY_REFERENCES = 10
-POINTED_SPANS = 20
-_GETS = ("ray.fetch", "ray.map", "ray.wait")
 
 
 def returned_put(trace: Trace) -> Iterable[Finding]:
-    """Tasks that return a reference to what they put: each value takes a second road."""
-    found = {
-        at: n for at, span in indexed(trace, "ray.unpack") if (n := number(span, "references"))
-    }
-    count, first = sum(found.values()), min(found, default=0)
+    """Tasks that return a reference to what they put: each value takes a second road.
+
+    Its time is that of the next get alone; what the put took in the tasks is not seen.
+    """
+    unpacked = indexed(trace, "ray.unpack")
+    found = {at: n for at, span in unpacked if (n := number(span, "references"))}
+    count = sum(found.values())
     if count < MANY_REFERENCES:
         return
-    later = [
-        s
-        for key in _GETS
-        for _, s in indexed(trace, key)
-        if s.start_ns >= trace.spans[first].end_ns
-    ]
-    took_ns = sum(span.duration_ns for span in later)
+    after_ns = trace.spans[min(found)].end_ns
+    gets = (trace.spans[at] for at in _outermost(trace, _GETS))
+    later = sorted((s.start_ns, s.duration_ns) for s in gets if s.start_ns >= after_ns)
+    took_ns = later[0][1] if later else 0
     yield Finding(
         "ray.return-put",
         "warn",
-        f"{format_count(count)} tasks returned a reference, which was got once more",
+        f"{format_count(count)} tasks returned a reference instead of a value",
         {"references": count, "took_ns": took_ns},
         "return value   # in the task, in place of return ray.put(value): a small value comes "
         "back with the reply",
         spans=tuple(found)[:POINTED_SPANS],
-        because=f"`ray.get` of what the references stand for took {format_ns(took_ns)}",
-        share=min(1.0, self_share(trace, "ray.outputs") + took_ns / max(1, trace.wall_ns)),
+        because=f"the `ray.get` after it took {format_ns(took_ns)}" if later else "",
+        share=min(1.0, took_ns / max(1, trace.wall_ns)),
     )
 
 
@@ -55,14 +53,14 @@ def nested_get(trace: Trace) -> Iterable[Finding]:
             waits[span.name][at] = wait_ns
     for name, found in waits.items():
         lanes = len({trace.spans[at].lane for at in found})
-        share = sum(found.values()) / lanes / trace.wall_ns
+        share = sum(found.values()) / lanes / max(1, trace.wall_ns)
         if share >= NESTED_SHARE:
             yield Finding(
                 "ray.nested-get",
                 "warn",
                 f"{counted(len(found), 'task')} of `{name}` waited for references in an argument",
                 {"tasks": len(found), "wait_ns": sum(found.values())},
-                f"{name if name.isidentifier() else 'f'}.remote(*refs)   # each an argument of its "
+                f"{_pasted([name])}.remote(*refs)   # each an argument of its "
                 "own: Ray starts the task when all are there, and hands over their values",
                 spans=tuple(found)[:POINTED_SPANS],
                 because=f"each held a worker for {format_ns(sum(found.values()) / len(found))} "
@@ -92,7 +90,7 @@ def unnecessary_get(trace: Trace) -> Iterable[Finding]:
             "g.remote(f.remote(x))   # the reference itself: Ray hands the value over",
             spans=tuple(gets)[:POINTED_SPANS],
             because=f"{format_bytes(total)} were got, and serialized and stored anew",
-            share=min(1.0, took_ns / trace.wall_ns),
+            share=min(1.0, took_ns / max(1, trace.wall_ns)),
         )
 
 
@@ -151,11 +149,11 @@ def forked(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "ray.fork-after-init",
                 "warn",
-                note.replace(" forked", " was forked" if note.startswith("1 ") else " were forked"),
+                note,
                 {},
                 "ray.get([f.remote(x) for x in xs])   # or: ProcessPoolExecutor(mp_context="
                 "multiprocessing.get_context('spawn'))",
-                because="they inherit its connections and locks, not its threads: they may hang",
+                because="children inherit its connections and locks, not its threads: they may hang",
             )
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.machine import ATOMS, buffers_of
-from jupyter_serprof.capture.recorder import FORKS, Recorder, active_recorders
+from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.model.trace import FORKED
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.objects.ask import is_array, is_exactly, is_known, is_of, kind_name
@@ -208,13 +208,15 @@ def driver_places(*, detail: bool) -> list[Place]:
 _SUBMIT_TASK = "ray.remote_function:RemoteFunction._remote"
 _SUBMIT = ("ray.actor:ActorClass._remote", "ray.actor:ActorMethod._remote")
 _EXPORT = (f"{_MANAGER}.export", f"{_MANAGER}.export_actor_class")
-_WITNESS = "ray.outer"
+_WITNESS, _FORK = "ray.outer", "ray.fork"
 #: The lowest rung: public names only. They also witness what the places inside them did not see.
 _OUTER = (
     Place("ray:put", "ray.store", _WITNESS, joins=True),
     Place("ray:get", "ray.fetch", _WITNESS, joins=True),
     # What a streaming generator, ActorPool and Ray Data call, too.
     Place("ray:wait", "ray.wait", "ray.wait", joins=True),
+    # Also what a ProcessPoolExecutor calls; its time is that of whatever is around it.
+    Place("multiprocessing.popen_fork:Popen._launch", "ray.submit", _FORK),
 )
 #: What each call of the user has inside it, if this Ray still works as its names say.
 _INSIDE = {"put": ("ray.put", "ray.serialize"), "get": ("ray.get", "ray.deserialize")}
@@ -239,7 +241,6 @@ class RayDriverProbe(Probe):
         """Listen at the public names and, unless this is Ray Client, inside them."""
         self._task_note, self._blind = "", Counter[str]()
         self._is_client, self._silent = _is_ray_client(), silent_processes()
-        self._forks = FORKS[0]
         _FUNCTIONS.clear()
         if self._is_client:
             self.was_armed = True
@@ -262,8 +263,11 @@ class RayDriverProbe(Probe):
         self._blind = _judge_witnesses(run.drafts)
         held = take_references(run.drafts)
         complete_calls(run.drafts)
-        if (forks := FORKS[0] - self._forks) and sys.modules["ray"].is_initialized():
-            run.notes.append(f"{counted(forks, 'process')} {FORKED}")
+        forks = [draft for draft in run.drafts if draft.role == _FORK]
+        for fork in forks:
+            fork.is_dropped = True
+        if forks and sys.modules["ray"].is_initialized():
+            run.notes.append(f"{counted(len(forks), 'fork')} {FORKED}")
         submitted = [draft for draft in run.drafts if _is_submission(draft)]
         if submitted and not self._is_client:
             ids = [draft.extra for draft in submitted]

@@ -1,0 +1,83 @@
+"""References that travel: who waits for them, who counts them, and functions that write globals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jupyter_serprof.capture.freeze import Draft
+from jupyter_serprof.objects.captured import globals_written
+from jupyter_serprof.probes.pickle import DUMPS_ROLE
+from jupyter_serprof.probes.ray.references import REFERENCE, take_references, tell_nested
+
+SHARED: dict[str, int] = {}
+
+
+def call(role: str, parent: Draft | None = None, extra: Any = None) -> Draft:
+    return Draft("ray.submit", "call", "client/main", 0, 10, role, parent, extra=extra)
+
+
+def run(task: bytes, start: int, end: int, name: str = "work") -> Draft:
+    return Draft("ray.execute", name, "worker 1", start, end, extra=task)
+
+
+@pytest.mark.parametrize(
+    ("inner", "waited_ns"),
+    [
+        (run(b"inner", 0, 70), 40),
+        (run(b"inner", 0, 200), 60),
+        (run(b"inner", 0, 30), None),
+        (run(b"inner", 0, 70, "Queue.__init__"), None),
+        (run(b"other", 0, 70), None),
+    ],
+    ids=["until it is there", "all the time", "was there", "handle of an actor", "of nobody"],
+)
+def test_a_task_waits_while_what_is_inside_of_its_argument_runs(
+    inner: Draft, waited_ns: int | None
+) -> None:
+    """From its own start to the end of the other one, as long as it runs itself."""
+    submit, outer = call("ray.submit", extra=b"outer"), run(b"outer", 30, 90)
+    mark = call(REFERENCE, call("ray.serialize", submit), (True, b"inner"))
+    drafts = [submit, mark, outer, inner]
+
+    tell_nested(drafts, take_references(drafts))
+
+    assert outer.details.get("nested_wait_ns") == waited_ns
+    assert mark.is_dropped
+
+
+def test_a_reference_is_told_of_the_pickle_that_ray_did_not_make() -> None:
+    by_hand, exported = call(DUMPS_ROLE), call(DUMPS_ROLE, call("ray.submit"))
+    marks = [call(REFERENCE, by_hand, (False, b"1")), call(REFERENCE, by_hand, (False, b"2"))]
+    marks += [call(REFERENCE, exported, (False, b"3")), call(REFERENCE, call(DUMPS_ROLE))]
+
+    assert not take_references([by_hand, exported, *marks])
+
+    assert (by_hand.details, exported.details) == ({"references": 2}, {})
+
+
+def _writes(key: str) -> None:
+    SHARED[key] = 1
+    SHARED["all"] += 1
+
+
+def _assigns() -> None:
+    global SHARED  # noqa: PLW0603  (that is the case)
+    SHARED = {}
+
+
+def _reads(key: str) -> dict[str, int]:
+    own = {}
+    own[key] = SHARED[key]
+    pytest.own = own  # type: ignore[attr-defined]  # a module is configured, not shared
+    return own
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [(_writes, ["SHARED"]), (_assigns, ["SHARED"]), (_reads, []), (len, []), (pytest.skip, [])],
+)
+def test_a_function_writes_the_globals_that_it_assigns_to(function: Any, names: list[str]) -> None:
+    """Also to a part of them; what a library keeps in each process is its own affair."""
+    assert globals_written(function) == names
