@@ -35,7 +35,7 @@ def returned_put(trace: Trace) -> Iterable[Finding]:
     yield Finding(
         "ray.return-put",
         "warn",
-        f"{format_count(count)} tasks returned a reference instead of a value",
+        f"{format_count(count)} results were references instead of values",
         {"references": count, "took_ns": took_ns},
         "return value   # in the task, in place of return ray.put(value): a small value comes "
         "back with the reply",
@@ -153,7 +153,7 @@ def forked(trace: Trace) -> Iterable[Finding]:
                 {},
                 "ray.get([f.remote(x) for x in xs])   # or: ProcessPoolExecutor(mp_context="
                 "multiprocessing.get_context('spawn'))",
-                because="children inherit its connections and locks, not its threads: they may hang",
+                because="they inherit its connections and locks, not its threads, and may hang",
             )
 
 
