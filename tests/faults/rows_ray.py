@@ -192,6 +192,7 @@ FAULTS = (
         "actor = Actor.remote(); worker = ray.get(actor.does.remote(os.getpid))\n"
         "with recorded():\n    (lost,) = ray.get(actor.puts.remote())\n"
         "    os.kill(worker, signal.SIGKILL)\n    told(lambda: ray.get(lost))\n"
+        "    time.sleep(2)  # until then it is a race whether Ray knows\n"
         "    told(lambda: ray.get(does.remote(len, lost)))",
     ),
     _fault(

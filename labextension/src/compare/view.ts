@@ -60,10 +60,11 @@ function tableOf(
   caption: string,
   groups: readonly (readonly Change[])[],
 ): HTMLElement {
+  const runs = scene.comparison.is_paired ? "the pairs" : "all runs";
+  const ratio = `after / before [95 % interval of ${runs}]`;
   const heads = HEADS.map((title, at) => {
     const className =
       at === 4 ? "jsp-plot-head" : at === 0 || at === 5 ? "jsp-stage" : "jsp-number";
-    const ratio = `after / before, 95 % of ${scene.comparison.is_paired ? "the pairs" : "all runs"}`;
     return heading("col", className, title || ratio, at === 4 ? axisNode(scene) : null);
   });
   return element(
