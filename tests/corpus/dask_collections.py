@@ -102,7 +102,7 @@ def shared_work_computed_twice():
     """Two results of the same array, computed one after the other."""
 
     def both():
-        x = da.random.default_rng(0).random((2000, 3000), chunks=(250, 3000))
+        x = da.random.default_rng(0).random((5000, 3000), chunks=(625, 3000))
         sorted_rows = x.map_blocks(np.sort, axis=1)
         return sorted_rows.sum(), sorted_rows[:, 0].max()
 
@@ -117,7 +117,7 @@ def persist_without_assignment():
     """persist() whose result nobody keeps: all is computed again."""
 
     def made():
-        x = da.random.default_rng(0).random((2000, 3000), chunks=(250, 3000))
+        x = da.random.default_rng(0).random((5000, 3000), chunks=(625, 3000))
         return x.map_blocks(np.sort, axis=1)
 
     def antipattern():

@@ -105,7 +105,7 @@ def submission_order():
     """Results taken in the order of submission, the slowest first, while others are done."""
 
     def process(x):
-        time.sleep(0.06)
+        time.sleep(0.09)
         return x
 
     def antipattern():
