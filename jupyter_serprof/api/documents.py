@@ -18,7 +18,7 @@ from jupyter_serprof.model import (
     save_document,
 )
 from jupyter_serprof.model import load as load_document
-from jupyter_serprof.model.files import SUFFIX, write_whole
+from jupyter_serprof.model.files import SUFFIX, content_of, write_whole
 from jupyter_serprof.model.private import without_names
 from jupyter_serprof.timelines import import_timeline, is_timeline
 from jupyter_serprof.views.blame import anatomy_lines
@@ -103,8 +103,11 @@ def load(path: str | os.PathLike[str]) -> Trace | Sweep:
 
 def _holds_timeline(file: Path) -> bool:
     try:
-        return is_timeline(json.loads(file.read_bytes()))
-    except (OSError, ValueError, RecursionError):
+        content = content_of(file)
+        # A large file is read twice only where it can be one.
+        looks_like = content.lstrip()[:1] == b"[" or b'"traceEvents"' in content
+        return looks_like and is_timeline(json.loads(content))
+    except (DocumentError, ValueError, RecursionError):
         return False
 
 

@@ -103,7 +103,7 @@ def _unfit_inside(value: dict[object, object] | list[object], depth: int) -> str
     for key, item in items:
         if isinstance(value, dict) and not isinstance(key, str):
             return f" has the key {shown(key)}, which is no text"
-        problem = unfit(item, depth)
+        problem = None if type(item) is str else unfit(item, depth)
         if problem:
             return f"{f'.{key}' if isinstance(value, dict) else f'[{key}]'}{problem}"
     return None
@@ -161,10 +161,13 @@ def _build_optional(choices: tuple[object, ...], value: object, path: str) -> ob
     return _build(made[0], value, path) if value is not None and len(made) == 1 else value
 
 
+_ATOMS = ({int}, {str})
+
+
 def _build_tuple(items: tuple[object, ...], value: list[object], path: str) -> tuple[object, ...]:
-    if set(items) == {int} and are_whole(value) and len(items) == len(value):
-        return tuple(value)
     hints = [items[0]] * len(value) if items[-1] is Ellipsis else items
+    if len(hints) == len(value) and set(map(type, value)) == set(items) - {Ellipsis} in _ATOMS:
+        return tuple(value)
     pairs = enumerate(zip(hints, value, strict=True))
     return tuple(_build(hint, item, f"{path}[{i}]") for i, (hint, item) in pairs)
 

@@ -17,7 +17,11 @@ from jupyter_serprof.model.sweep import Sweep
 from jupyter_serprof.model.trace import Trace
 
 SUFFIX = ".serprof.json"
+_OPEN = "Open a file that was written with --save or sp.save(doc, path)"
 _WRITABLE = 0o222
+#: Seven times the most that a run made: a million marks of 700 names, 200 deep. Of memory each list
+#: or object takes so many bytes; what a file may take is some room, and its size so many times.
+_MOST_VALUES, _LIST_BYTES, _FREE_BYTES, _MOST_TIMES = 300_000, 150, 8_000_000, 20
 
 
 def load(path: str | os.PathLike[str]) -> Trace | Sweep:
@@ -35,7 +39,7 @@ def load(path: str | os.PathLike[str]) -> Trace | Sweep:
         version.
     """
     file = Path(path)
-    data = _parsed(file, _content(file))
+    data = _parsed(file, content_of(file))
     try:
         return from_document(data)
     except DocumentError as error:
@@ -43,8 +47,12 @@ def load(path: str | os.PathLike[str]) -> Trace | Sweep:
         raise DocumentError(message) from error
 
 
-def _content(file: Path) -> bytes:
+def content_of(file: Path) -> bytes:
+    """Return what stands in a plain file; `DocumentError` where it cannot be read."""
     try:
+        kind = stat.S_IFMT(file.stat().st_mode)
+        if kind not in {stat.S_IFREG, stat.S_IFDIR}:  # a pipe would wait, a device never end
+            raise OSError(errno.EINVAL, "it is no plain file")  # noqa: TRY301
         return file.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         message = f"cannot read {file.name}: {_why(error)}. Check the path"
@@ -52,12 +60,19 @@ def _content(file: Path) -> bytes:
 
 
 def _parsed(file: Path, content: bytes) -> object:
+    lists = content.count(b"[") + content.count(b"{")
+    values = lists + content.count(b",")
+    if values > _MOST_VALUES or lists * _LIST_BYTES > _FREE_BYTES + _MOST_TIMES * len(content):
+        message = (
+            f"{file.name} is not a jupyter_serprof document: none has as many values "
+            f"({values:,} in {len(content):,} bytes). {_OPEN}"
+        )
+        raise DocumentError(message)
     try:
         return json.loads(content, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         message = (
-            f"{file.name} is not a jupyter_serprof document, or it is cut off ({error}). "
-            "Open a file that was written with --save or sp.save(doc, path)"
+            f"{file.name} is not a jupyter_serprof document, or it is cut off ({error}). {_OPEN}"
         )
         raise DocumentError(message) from error
 

@@ -30,6 +30,15 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
+#: Not the float of an integer, which must be whole.
+_EXACT = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+_FITS = "fits"
 Schema = Mapping[str, Any]
 
 
@@ -50,7 +59,16 @@ def validate(document: object, schema_name: str) -> None:
 def read_schema(schema_name: str) -> dict[str, Any]:
     """Return a schema of this package by its file name."""
     text = files("jupyter_serprof.model").joinpath(schema_name).read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
+    schema: dict[str, Any] = json.loads(text, object_hook=_told_by_type)
+    return schema
+
+
+def _told_by_type(schema: dict[str, Any]) -> dict[str, Any]:
+    """Add the types of the values that fit whatever they are: a document is mostly those."""
+    names = schema.get("type")
+    if names and schema.keys() <= {"type", "description"}:
+        each = names if isinstance(names, list) else [names]
+        schema[_FITS] = {kind for name in each for kind in _EXACT.get(name, ())}
     return schema
 
 
@@ -65,6 +83,7 @@ def _problem(value: object, schema: Schema, home: str, path: str) -> str | None:
     return _wrong_value(value, schema, path) or _wrong_inside(value, schema, home, path)
 
 
+@cache
 def _resolve(reference: str, home: str) -> tuple[Schema, str]:
     name, _, pointer = reference.partition("#")
     target: Any = read_schema(name or home)
@@ -112,13 +131,12 @@ def _wrong_object(value: Mapping[str, object], schema: Schema, home: str, path: 
     extra = schema.get("additionalProperties")
     for key, item in value.items():
         inner = properties.get(key, extra if isinstance(extra, Mapping) else None)
-        problem = _problem(item, inner, home, f"{path}.{key}") if inner is not None else None
+        if inner is None or type(item) in inner.get(_FITS, ()):
+            continue
+        problem = _problem(item, inner, home, f"{path}.{key}")
         if problem:
             return problem
     return None
-
-
-_WHOLE: list[Schema] = [{"type": "integer"}, {"type": ["integer", "null"]}]
 
 
 def _wrong_array(value: list[object], schema: Schema, home: str, path: str) -> str | None:
@@ -127,7 +145,7 @@ def _wrong_array(value: list[object], schema: Schema, home: str, path: str) -> s
     inner = schema.get("items")
     if inner is None:
         return None
-    if inner in _WHOLE and set(map(type, value)) == {int}:
+    if set(map(type, value)).issubset(inner.get(_FITS, ())):
         return None  # columns are long
     problems = (_problem(item, inner, home, f"{path}[{i}]") for i, item in enumerate(value))
     return next((problem for problem in problems if problem), None)

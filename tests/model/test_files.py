@@ -113,6 +113,7 @@ def test_a_changed_byte_loads_or_is_complained_of(folder: Path, position: int, b
         pytest.param(b"[1, 2]", "not a jupyter_serprof document", id="a-list"),
         pytest.param(b'{"cells": []}', "not a jupyter_serprof document", id="a-notebook"),
         pytest.param(b"[" * 100_000, "not a jupyter_serprof document", id="deep-and-open"),
+        pytest.param(b"[" + b'"a",' * 400_000 + b"1]", "as many values", id="many-texts"),
         pytest.param(b"[" * 5000 + b"]" * 5000, "not a jupyter_serprof", id="deep-and-closed"),
         pytest.param(b'{"a":' * 500 + b"1" + b"}" * 500, "not a jupyter", id="deep-objects"),
         pytest.param(b"1" * 5000, "not a jupyter_serprof document", id="a-huge-number"),
@@ -155,7 +156,8 @@ def test_tokens_that_json_or_readers_disagree_about_are_complained_of(
 
 
 @pytest.mark.parametrize(
-    ("make", "said"), [(Path.exists, "No such file"), (Path.mkdir, "Is a directory")]
+    ("make", "said"),
+    [(Path.exists, "No such file"), (Path.mkdir, "Is a directory"), (os.mkfifo, "no plain file")],
 )
 def test_what_is_no_file_is_complained_of(
     make: Callable[[Path], object], said: str, file: Path

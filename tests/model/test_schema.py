@@ -21,7 +21,7 @@ ANNOTATIONS = {"$schema", "$id", "$defs", "title", "description"}
 KEYWORDS = {
     *("$ref", "anyOf", "type", "const", "enum", "minimum"),
     *("required", "properties", "additionalProperties"),
-    *("items", "minItems", "maxItems"),
+    *("items", "minItems", "maxItems", "fits"),
 }
 GOLDEN = [
     json.loads((DATA / f"{name}.serprof.json").read_bytes())
