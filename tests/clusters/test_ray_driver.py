@@ -259,6 +259,21 @@ def test_detail_keeps_the_promise_of_a_timeout() -> None:
     assert self_ns(trace, "ray.execute") >= 299e6
 
 
+def test_detail_asks_a_part_of_the_gets_that_need_not_wait() -> None:
+    """What is at hand costs two more calls each time: few are enough, and all gets are told."""
+    import ray
+
+    reference = ray.put(b"x" * 1_000_000)
+
+    _, trace = recorded(lambda: [ray.get(reference) for _ in range(1_000)], detail=True)
+
+    split, whole = (len(spans(trace, stage)) for stage in ("ray.map", "ray.fetch"))
+    assert split + whole == 1_000
+    assert 0 < split < 700
+    told = [finding.evidence for finding in trace.findings if finding.rule == "ray.get-in-loop"]
+    assert all(evidence["times"] == 1_000 for evidence in told)
+
+
 def test_four_threads_are_four_lanes() -> None:
     """Threads that put at once lose no span and do not mix their nesting."""
     array, together = _array(MB), threading.Barrier(4)

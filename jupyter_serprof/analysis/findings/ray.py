@@ -73,14 +73,15 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
 
     Of tasks that run one after the other a few are enough. Calls of actors need their order.
     """
-    gets = [at for at in _outermost(trace, _GETS) if trace.spans[at].name != _WAIT_NAME]
+    parts = [at for at in _outermost(trace, _GETS) if trace.spans[at].name != _WAIT_NAME]
+    gets = [at for at in parts if trace.spans[at].stage != "ray.wait"]  # which --detail parts
     if told := _one_by_one(trace, gets):
         yield told
         return
     share = sum(self_share(trace, key) for key in _GETS)
     if len(gets) < MANY_GETS or share < GET_SHARE:
         return
-    took_ns = sum(trace.spans[at].duration_ns for at in gets)
+    took_ns = sum(trace.spans[at].duration_ns for at in parts)
     yield Finding(
         "ray.get-in-loop",
         "warn",

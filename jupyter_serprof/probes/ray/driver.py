@@ -6,7 +6,8 @@ as they come. A name that is missing merges its time into the stage around it an
 ray/remote_function.py, ray/actor.py, ray/_private/function_manager.py.
 
 ``ray.get`` would do the same waits itself; doing them before it costs two calls (0.05-0.2 ms).
-Source: the public ``ray.wait(..., fetch_local=)``.
+Where they find everything at hand, they may take a twentieth of the time of the recording; the gets
+beyond are told without them. Source: the public ``ray.wait(..., fetch_local=)``.
 """
 
 from __future__ import annotations
@@ -61,15 +62,28 @@ def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
     timeout, references = given.get("timeout"), given.get("object_refs", ())
     # With a timeout the waits would use up time that the call itself is promised.
     # A get of a small value needs no raylet; a wait for it does, and would end this process.
-    if timeout in (None, -1) and references and has_raylet():
+    if timeout in (None, -1) and references and _may_ask() and has_raylet():
         unique = list(dict.fromkeys(references))
-        _timed_wait(unique, _WAIT, fetch_local=False)
-        _timed_wait(unique, _PULL, fetch_local=True)
+        waits = ((_WAIT, False), (_PULL, True))
+        took_ns = [_timed_wait(unique, place, fetch_local=local) for place, local in waits]
+        _IDLE_NS[0] += sum(one for one in took_ns if one < _AT_HAND_NS)
         return args, kwargs, SPLIT
     return args, kwargs, None
 
 
-def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> None:
+#: What waits took that found everything at hand, ns, in the recordings that run now.
+_IDLE_NS = [0]
+_AT_HAND_NS, _FREE_NS, _MOST_PART = 500_000, 5_000_000, 20
+
+
+def _may_ask() -> bool:
+    recorders = active_recorders()
+    ran_ns = recorders[0].now() - recorders[0].start_ns if recorders else 0
+    return _IDLE_NS[0] <= _FREE_NS + ran_ns // _MOST_PART
+
+
+def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> int:
+    """Wait, note it, and return how long it was, ns."""
     import ray
 
     recorders = active_recorders()
@@ -81,6 +95,7 @@ def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> No
     finally:
         end = recorders[0].now() if recorders else 0
         note(recorders, (place, get_ident(), start, end, None, None, None))
+    return end - start
 
 
 #: The first task of each remote function of this recording.
@@ -89,6 +104,7 @@ _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
 _SEEN_VALUES = 8
+_TABLES = ("DataFrame", "Series")
 
 
 def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -127,12 +143,9 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
             raw += each[0].size if each[1] == b"RAW" else 0
     seen = [value for value in result[:_SEEN_VALUES] if not is_exactly(value, ATOMS)]
     buffers = [buffer for value in seen for buffer in buffers_of(value)]
-    tables = ("DataFrame", "Series")
-    kept = (
-        [one for one in seen if is_array(one) or is_of(one, "pandas", *tables)] if buffers else ()
-    )
-    arrays = list(map(weakref.ref, kept))
-    references = bool(seen) and is_of(seen[0], "ray", "ObjectRef")
+    kept = [one for one in seen if is_array(one) or is_of(one, "pandas", *_TABLES)]
+    arrays = list(map(weakref.ref, kept)) if buffers else []
+    references = bool(seen) and not kept and is_of(seen[0], "ray", "ObjectRef")
     # A number where that says it, which the collector does not count.
     if not (buffers or references or len(result) >= MANY_OBJECTS) and raw in {0, size}:
         return size << 8 | (raw > 0)
@@ -242,6 +255,7 @@ class RayDriverProbe(Probe):
         self._task_note, self._blind = "", Counter[str]()
         self._is_client, self._silent = _is_ray_client(), silent_processes()
         _FUNCTIONS.clear()
+        _IDLE_NS[0] = 0
         if self._is_client:
             self.was_armed = True
         else:
