@@ -26,6 +26,8 @@ from jupyter_serprof.model.units import format_bytes, format_rate
 #: Medians this close (a standard error, as a share) are never told apart.
 _LEAST_NOISE = 0.005
 _MISTAKEN = 0.05
+#: Of noisy runs nothing may be sure; who takes longer than this is not named as the fastest.
+_ALIKE = math.log(1.5)
 
 
 def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple[Crossover, ...]:
@@ -129,7 +131,7 @@ class Stretch:
     from_bytes, to_bytes
         The first and the last size.
     peers
-        Those that it is not surely faster than at more than half of the sizes.
+        Those that it is surely faster than at no size, and that take half as long again at most.
     is_clear
         Whether it is surely faster than everybody at every size.
     is_noise_known
@@ -197,7 +199,12 @@ def _stretch(
     both = {other: {*sizes} & {*curve.sizes_bytes} for other, curve in curves.items()}
     rivals = {other: own for other, own in both.items() if own and other != key}
     told = {other: sure[key, other] & own for other, own in rivals.items()}
-    peers = tuple(other for other, own in rivals.items() if 2 * len(told[other]) <= len(own))
+    alike = ((other, _gaps(curves[other], curves[key])) for other in rivals if not told[other])
+    peers = tuple(
+        other
+        for other, gaps in alike
+        if all(gap <= _ALIKE for size, gap, *_ in gaps if size in rivals[other])
+    )
     return Stretch(
         key,
         sizes[0],

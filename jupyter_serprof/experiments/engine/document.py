@@ -37,6 +37,8 @@ _CULPRIT = re.compile(r"because of (\S.*?) \(([^(),]+)")
 #: The last attribute of a path, with what is below it.
 _LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)[^.]*$")
 Walls = Mapping[str, Sequence[int]]
+#: Times of which people say so.
+_SAME = 1.1
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
 #: Bringing the value back is what this transport is for.
@@ -85,7 +87,10 @@ def _headline(sweep: Sweep) -> str:
         return f"{_what(sweep)}: {best.title} is {against}"
     said = f"{_what(sweep)}: {best.title} takes {warm_text(sweep, best.key)}"
     if tied:
-        return f"{said}, {listed([v.title for v in tied])} the same"
+        slowest_ns = max(middle_ns(walls[v.key]) for v in tied)
+        is_same = slowest_ns <= _SAME * middle_ns(walls[best.key])
+        little = f"differ{'s' if len(tied) == 1 else ''} too little to matter"
+        return f"{said}, {listed([v.title for v in tied])} {'the same' if is_same else little}"
     is_sure = others and not any(groups_text(walls[v.key]) for v in judged)
     return f"{said}, no way is faster" if is_sure else said
 
