@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
@@ -11,6 +13,8 @@ from typing import Any, ClassVar
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Hook, Place
 from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.objects.ask import kind_name, notebook_name
+from jupyter_serprof.objects.culprits import Culprit, find_culprits
 from jupyter_serprof.objects.look import LOOK_BYTES, Look, details_of, look_at
 from jupyter_serprof.probes import Probe
 
@@ -22,6 +26,9 @@ LOADS_ROLE = "pickle.loads"
 _UNTOLD = 255
 #: Libraries named one by one in what is unseen.
 _NAMED = 4
+_SECONDS = 0.3
+#: A global that a function uses has a name of the user; what is above it is a library's.
+_BELOW_GLOBAL = re.compile(r"^.*<global (\w+)>")
 
 
 class CountedBuffers:
@@ -78,7 +85,8 @@ def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
 def pickle_places(module: str) -> list[Place]:
     """Return the places of a module that has the four functions of pickle."""
     place = partial(Place, faults="thread", joins=True)
-    dumps = partial(place, stage=DUMPS_ROLE, role=DUMPS_ROLE, inside=_INSIDE_DUMPS)
+    keep = partial(_keep_refused, takes_functions=module != "pickle")
+    dumps = partial(place, stage=DUMPS_ROLE, role=DUMPS_ROLE, inside=_INSIDE_DUMPS, failed=keep)
     loads = partial(place, stage=LOADS_ROLE, role=LOADS_ROLE, inside=_INSIDE_LOADS)
     return [
         dumps(f"{module}:dumps", before=count_buffers, after=note_dumped),
@@ -86,6 +94,37 @@ def pickle_places(module: str) -> list[Place]:
         loads(f"{module}:loads", after=note_loaded),
         loads(f"{module}:load"),
     ]
+
+
+#: Of the last pickles that failed, what tells the error from others, the value, and whether it was
+#: cloudpickle, which takes functions.
+_REFUSED: deque[tuple[object, object, bool]] = deque(maxlen=16)
+
+
+def _mark_of(error: BaseException) -> object:
+    return id(error), type(error).__name__, list(map(id, error.args))
+
+
+def _keep_refused(error: BaseException, args: Sequence[object], *, takes_functions: bool) -> None:
+    _REFUSED.extend((_mark_of(error), value, takes_functions) for value in args[:1])
+
+
+def refused_part(error: BaseException | None) -> Culprit | None:
+    """Return what the pickle stumbled over that raised an error or its cause, and let it go.
+
+    No reducer of the user runs for that, and it takes 0.3 s at most.
+    """
+    last = list(_REFUSED)
+    _REFUSED.clear()
+    while error is not None:
+        for _, value, takes in [one for one in last if one[0] == _mark_of(error)]:
+            part = value[0] if type(value) is list and len(value) == 1 else value  # Ray's own list
+            name = notebook_name(part) or kind_name(type(part))
+            search = partial(find_culprits, takes_functions=takes, is_careful=True)
+            for found in search(part, name, _SECONDS):
+                return found._replace(path=_BELOW_GLOBAL.sub(r"\1", found.path))
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def complete_pickles(drafts: Iterable[Draft]) -> None:

@@ -1,9 +1,12 @@
 """The functions of the package: what the magics call, for programs."""
 
 import pickle
+import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, ClassVar
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -33,6 +36,38 @@ def test_profile_returns_result_and_trace() -> None:
 
     assert result == pickle.dumps([1], protocol=2)
     assert trace.name == "dumps"
+
+
+class Job:
+    """Something that holds a lock."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+
+
+class Asking(Job):
+    """Something that notes each time it is asked to pickle itself."""
+
+    asked: ClassVar[list[int]] = []
+
+    def __reduce__(self) -> str:
+        self.asked.append(1)
+        raise TypeError
+
+
+def test_what_could_not_be_pickled_is_named_and_let_go() -> None:
+    """The first line names the part, no reducer runs for it, and nothing of it is kept alive."""
+    job = Job()
+    watched = weakref.ref(job)
+    with suppress(TypeError), sp.record("job") as recording:
+        pickle.dumps([1, job])
+    del job
+    with suppress(TypeError), sp.record("asking") as other:
+        pickle.dumps([Asking()])
+
+    assert watched() is None
+    assert recording.trace.summary.headline.endswith("`list[1].lock` cannot be pickled")
+    assert (other.trace.findings[0].rule, Asking.asked) == ("pickle.unpicklable", [1])
 
 
 def test_an_exception_passes_through_profile() -> None:

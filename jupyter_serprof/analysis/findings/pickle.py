@@ -14,6 +14,7 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_rate,
     format_share,
+    path_text,
 )
 
 PAGE_BYTES = 4_096
@@ -54,9 +55,9 @@ _REFUSED_REMEDIES = {
     "AttributeError": _BY_NAME,
     "PicklingError": _BY_NAME,
 }
-_DUMPS = ("pickle.dumps", "ray.pickle", "ray.export")
+_DUMPS = ("pickle.dumps", "ray.pickle", "ray.export", "dask.serialize")
 #: Stages in which somebody waits for a pickle that failed.
-_REFUSING = (*_DUMPS, "ray.msgpack", "ray.store", "ray.submit", "dask.serialize")
+_REFUSING = (*_DUMPS, "ray.msgpack", "ray.store", "ray.submit")
 
 
 def old_protocol(trace: Trace) -> Iterable[Finding]:
@@ -187,20 +188,30 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
         for index, span in enumerate(trace.spans)
         if span.stage in _REFUSING and text(span, "error")
     ]
-    refused = [index for index in failed if trace.spans[index].stage in _DUMPS]
+    spans = trace.spans
+    refused = [at for at in failed if spans[at].stage in _DUMPS or text(spans[at], "culprit")]
     last = max((trace.spans[index].end_ns for index in failed), default=None)
-    after = (s for s in trace.spans if s.parent < 0 and s.stage not in ("gc", "import"))
+    after = (
+        s for s in trace.spans if s.parent < 0 and s.stage not in ("gc", "import", "recording")
+    )
     later = any(span.start_ns > (last or 0) for span in after)
     if not refused or later:
         return
     kind = text(trace.spans[refused[-1]], "error")
+    path = next((path for span in trace.spans if (path := text(span, "culprit"))), "")
+    of_kind = next((name for span in trace.spans if (name := text(span, "culprit_type"))), "")
     yield Finding(
         "pickle.unpicklable",
         "warn",
-        f"a pickle failed with `{kind}`",
-        {"error": kind, "attempts": len(refused)},
+        f"{path_text(path)} cannot be pickled" if path else f"a pickle failed with `{kind}`",
+        {
+            "error": kind,
+            "attempts": len(refused),
+            **({"path": path, "type": of_kind} if path else {}),
+        },
         _REFUSED_REMEDIES.get(kind, _ASK),
         spans=tuple(refused[-1:]),
+        because=f"it is a {of_kind}" if path else "",
     )
 
 

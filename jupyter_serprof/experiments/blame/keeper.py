@@ -97,10 +97,12 @@ class KeepingRecording(Recording):
         super().start()
         self._is_keeping = True
 
-    def stop(self, error_type: type[BaseException] | None = None) -> None:
+    def stop(
+        self, error_type: type[BaseException] | None = None, error: BaseException | None = None
+    ) -> None:
         """Keep and record no more; called again it does nothing."""
         self._is_keeping = False
-        super().stop(error_type)
+        super().stop(error_type, error)
         remove_all(self._subscriptions)
         self._subscriptions.clear()
 
@@ -190,8 +192,10 @@ def way_of(place: str, keywords: dict[str, Any], result: object) -> str:
 class TryingRecording(KeepingRecording):
     """A recording whose values are tried; of code that raised nothing is kept."""
 
-    def stop(self, error_type: type[BaseException] | None = None) -> None:
+    def stop(
+        self, error_type: type[BaseException] | None = None, error: BaseException | None = None
+    ) -> None:
         """Stop both, and let go after an error."""
-        super().stop(error_type)
+        super().stop(error_type, error)
         if error_type is not None:
             self.let_go()

@@ -7,6 +7,7 @@ import time
 from asyncio import CancelledError
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Self
 
 from jupyter_serprof.capture.freeze import Page, freeze, page_of
@@ -16,7 +17,9 @@ from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.capture.patching import Subscription, arm
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import SerprofError, Trace
+from jupyter_serprof.objects.culprits import Culprit
 from jupyter_serprof.probes import Probe, available_probes
+from jupyter_serprof.probes.pickle import refused_part
 
 #: Stages that say nothing about serialization when they stand alone.
 _BACKGROUND = ("import", "gc", "python.wait")
@@ -61,6 +64,7 @@ class Recording:
         self._frozen: Trace | None = None
         self._had_spans = False
         self._at_traceback: Subscription | None = None
+        self._refused: Culprit | None = None
 
     def __enter__(self) -> Self:
         """Arm every probe and start the clock."""
@@ -68,10 +72,12 @@ class Recording:
         self._recorder.begin()
         return self
 
-    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
         """Stop the clock and remove everything; an exception passes through."""
         try:
-            self.stop(error_type)
+            self.stop(error_type, error)
         except BaseException:  # Ctrl-C before it began
             self.stop(error_type)
             raise
@@ -85,12 +91,14 @@ class Recording:
             self.stop()
             raise
 
-    def stop(self, error_type: type[BaseException] | None = None) -> None:
+    def stop(
+        self, error_type: type[BaseException] | None = None, error: BaseException | None = None
+    ) -> None:
         """Stop the clock and remove everything; called again it does nothing.
 
         Parameters
         ----------
-        error_type
+        error_type, error
             What the code raised, if it did.
         """
         end_ns = self._recorder.now()
@@ -101,6 +109,7 @@ class Recording:
             self._recorder.stop(end_ns)
             if self._at_traceback is not None:
                 self._at_traceback.remove()
+        self._refused = self._refused or refused_part(error)
 
     def stop_at_traceback(self, is_ours: Callable[[], bool]) -> None:
         """Stop as soon as IPython shows an exception of the running cell.
@@ -119,7 +128,7 @@ class Recording:
 
         def note_shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
             if kwargs.get("running_compiled_code") and is_ours():
-                self.stop(sys.exc_info()[0])
+                self.stop(*sys.exc_info()[:2])
             return args, kwargs, None
 
         with held(), suppress(AttributeError, ImportError, TypeError):
@@ -160,7 +169,19 @@ class Recording:
 
     def _made(self, run: Page) -> Trace:
         trace = freeze(self._recorder, name=self.name, outcome=self._outcome, run=run)
+        if self._refused is not None:
+            trace = _with_culprit(trace, self._refused)
         self._had_spans = self.has_spans
         # The page may hold the last references to values of the user.
         self._recorder.page.clear()
         return trace
+
+
+def _with_culprit(trace: Trace, culprit: Culprit) -> Trace:
+    """Tell of the last span that failed which part of its value could not be pickled."""
+    failed = [at for at, span in enumerate(trace.spans) if "error" in (span.details or {})]
+    spans = list(trace.spans)
+    for at in failed[-1:]:
+        told = {"culprit": culprit.path, "culprit_type": culprit.type_name}
+        spans[at] = spans[at]._replace(details={**(spans[at].details or {}), **told})
+    return replace(trace, spans=tuple(spans))
