@@ -56,7 +56,7 @@ def _told(change: Change) -> str:
     if change.verdict == "cannot tell" or not change.ratio:
         return f"cannot tell faster from slower: {times}"
     ratio = max(change.ratio, 1 / change.ratio)
-    return f"{format_ratio(ratio)} {change.verdict}: {times}"
+    return f"{ratio_text(ratio)} {change.verdict}: {times}"
 
 
 def lines_of(comparison: Comparison) -> list[Change]:

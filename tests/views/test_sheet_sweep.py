@@ -79,7 +79,7 @@ def test_a_crossover_is_a_bracket_between_its_two_sizes() -> None:
     sheet = sheet_of(make_sizes())
 
     texts = {label.text: label for label in _labels(sheet)}
-    at = texts["bracket: Ray overtakes pickle in-band, 100 kB to 1.00 MB"]
+    at = texts["Ray overtakes pickle in-band between 100 kB and 1.00 MB"]
     stored = lines_of(sheet, ORANGE)[0].points
     wanted = stored[2][0], stored[3][0]
     rules = [mark for mark in sheet.marks if getattr(mark, "y0", None) == getattr(mark, "y1", 0)]

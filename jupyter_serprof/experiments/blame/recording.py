@@ -98,7 +98,7 @@ def unwrapped(value: object) -> object:
 _DUMPS = "pickle.dumps"
 _WORTH_SHARE = 0.01
 _PICKLED = " was pickled "
-_SEPARATE = "the anatomy is a separate pass after the timed run"
+_SEPARATE = "the parts were measured after the timed run, one by one"
 
 
 class BlameRun(Once):

@@ -58,10 +58,10 @@ _TIMES = (
     "stages; the 95 % intervals of their ratios are of "
 )
 _APART = (
-    f"{_TIMES}all runs (Hodges-Lehmann, Mann-Whitney). A verdict also has to "
-    "exceed what the machine may have done"
+    f"{_TIMES}all runs, by their ranks (Mann-Whitney). A verdict also has to exceed what the "
+    "machine may have done"
 )
-_PAIRED = f"{_TIMES}pairs run in turns (Hodges-Lehmann, signed ranks). A verdict needs one of 99 %"
+_PAIRED = f"{_TIMES}pairs run in turns, by signed ranks (Wilcoxon). A verdict needs 99 %"
 _AGAIN = "too few for an interval. Run each side again: --repeat 15"
 
 
