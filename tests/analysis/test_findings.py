@@ -73,9 +73,9 @@ def lasting(trace: Trace, wall_ms: float) -> Trace:
     return replace(trace, wall_ns=round(wall_ms * 1e6))
 
 
-def native(size: int, kind: str = "list") -> Trace:
+def native(size: int, kind: str = "list", **look: str) -> Trace:
     """Return a put of plain values: without a pickle inside."""
-    noted = {"total_bytes": size, "value_type": kind}
+    noted = {"total_bytes": size, "value_type": kind, **look}
     return make_trace(
         [("ray.store", CALLER, 0, 11), ("ray.msgpack", CALLER, 1, 10, size, 0, noted)]
     )
@@ -299,7 +299,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (exported(large_bytes=999_999), exported(large_bytes=1_000_000)),
     ],
     "ray.native-walk": [
-        (native(999_999), native(1_000_000)),
+        (native(99_999), native(100_000)),
         (native(10**6, "Model"), native(10**6, "dict")),
         (lasting(native(10**6), 100.1), lasting(native(10**6), 100)),
     ],
@@ -449,13 +449,9 @@ SAMPLES: Mapping[str, Trace] = {
         ]
     ),
     "an unknown type of elements is not named": walked(10_000, 50, None),
-    **{
-        f"an array is proposed only for numbers: {kind}": walked(10_000, 50, kind)
-        for kind in (
-            *("float64", "int8", "uint16", "bool_", "bool", "complex128"),
-            *("Point", "datetime", "str_", "ndarray"),
-        )
-    },
+    "numbers are walked": native(10**6, name="values", block_form="np.array"),
+    "texts are walked": native(10**6, name="words", block_form="pa.array"),
+    "a dict is walked": native(10**6, "dict", name="prices", block_form=""),
     "an array of Python objects": in_band(2_000_000, "object"),
     "a non-contiguous array": in_band(2_000_000),
     "the largest captured variable": exported(None, 2_000_000, 9_000_000),
@@ -598,7 +594,8 @@ def told(found: Iterable[Finding]) -> str:
 def _lines(each: Finding) -> Iterator[str]:
     yield f"{each.severity}: {each.title}"
     yield from [f"  because {each.because}"] if each.because else []
-    yield f"  {each.remedy}\n  {_percent(each)} {dict(each.evidence)}, {_few(each)}"
+    yield from [f"  {each.remedy}"] if each.remedy else []
+    yield f"  {_percent(each)} {dict(each.evidence)}, {_few(each)}"
 
 
 def _percent(found: Finding) -> str:

@@ -1,11 +1,16 @@
 """Remedies with a real Ray: other forms go through its store, as the value went."""
 
+import sys
+from typing import Any
+
 import numpy as np
 import pytest
 import ray
 
+from clusters.seen import recorded
 from jupyter_serprof.api import Tryout, run, try_remedies
 
+pd, _ = (pytest.importorskip(name) for name in ("pandas", "pyarrow"))
 #: Time for every pair on the slowest machine.
 AMPLE_S = 1e6
 
@@ -35,3 +40,47 @@ def test_a_reference_is_small_already() -> None:
     assert sweep.summary
     assert "`ref` is a reference" in sweep.summary.headline
     assert "%serprof --try ray.get(ref)" in sweep.summary.facts[0]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_remedy_of_tiny_tasks_runs_as_it_is_pasted() -> None:
+    """The name is that of a remote function, which cannot be called."""
+
+    @ray.remote
+    def tiny(x: int) -> int:
+        return x + 1
+
+    _, trace = recorded(lambda: ray.get([tiny.remote(x) for x in range(600)]))
+
+    names: dict[str, Any] = {"ray": ray, "tiny": tiny}
+    [found] = [each for each in trace.findings if each.rule == "ray.tiny-tasks"]
+    exec(found.remedy, names)  # noqa: S102  (our own line)
+    assert ray.get(names["many"].remote([1, 2])) == [2, 3]
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("value", "back"),
+    [
+        ([at / 7 for at in range(50_000)], "walked.tolist()"),
+        (list(np.arange(20_000.0)), "list(walked)"),
+        ([f"w{at}" for at in range(50_000)], "walked.to_pylist()"),
+        ([{"a": at, "b": str(at)} for at in range(20_000)], "walked.to_dict('records')"),
+        ([1j] * 20_000, "pickle.loads(ray.get(ref))"),
+        ([*range(50_000), "text"], "walked"),
+        ({str(at): at for at in range(50_000)}, "walked"),
+    ],
+)
+def test_what_is_walked_has_its_name_and_another_form(
+    value: Any, back: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line gives the user's variable a form that was measured as faster, or there is none."""
+    names: dict[str, Any] = {"walked": value, "np": np, "pd": pd, "ray": ray}
+    monkeypatch.setattr(sys.modules["__main__"], "walked", value, raising=False)
+    ray.put(value)  # into pages that are known then
+
+    _, trace = recorded(lambda: ray.put(value))
+
+    [found] = [each for each in trace.findings if each.rule.endswith("-walk")]
+    exec(found.remedy, names)  # noqa: S102  (our own line)
+    assert (eval(back, names), bool(found.remedy)) == (value, back != "walked")  # noqa: S307

@@ -73,14 +73,6 @@ _IN_BAND_REMEDIES = {
     "": "# %serprof --blame NAME tells which part: an array is not copied after a = "
     "np.ascontiguousarray(a), bytes not as np.frombuffer(data, np.uint8)",
 }
-_NUMBERS_REMEDY = (
-    "ref = ray.put(np.array(values))   # the array itself, not a list of its elements; "
-    "or arr.tolist(): Python floats need no callback"
-)
-_OBJECTS_REMEDY = (
-    "# send few arrays instead of many objects, one for each field; or pickle.dumps(values): "
-    "Ray does not walk bytes"
-)
 _MADE_ANEW = (
     "# its many small objects are made anew by each get; arrays and Arrow tables are not: "
     "%serprof --blame NAME tells which part it is"
@@ -121,6 +113,8 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
     if walked and walk and self_share(trace, "ray.msgpack") >= WALK_SHARE:
         kinds = dict.fromkeys(text(trace.spans[index], "element_type") for index in walked)
         kind, total = ", ".join(filter(None, kinds)), sum(walked.values())
+        inner = trace.spans[max(walked, key=walked.__getitem__)]
+        largest = trace.spans[inner.parent] if inner.parent >= 0 else inner
         # Of a list only the first element was looked at.
         first = f"; the first is of type `{kind}`" if kind else ""
         yield Finding(
@@ -128,16 +122,18 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"Ray walked {format_count(total)} elements one by one",
             {"elements": total, "element_type": kind or None, "self_ns": walk.self_ns},
-            _NUMBERS_REMEDY if all(map(_is_number, kinds)) else _OBJECTS_REMEDY,
+            ray_runs.as_one_block(largest) or _as_bytes(text(largest, "name")),
             spans=_pointed(walked),
-            because=f"a Python callback for each took {format_ns(walk.self_ns)}{first}",
+            because=f"a Python callback for each took {format_ns(walk.self_ns)}{first}; few arrays "
+            "need none",
             share=self_share(trace, "ray.msgpack"),
         )
 
 
-def _is_number(kind: str) -> bool:
-    """Tell whether a type, known by its name, is one of numpy's numbers."""
-    return kind.rstrip("0123456789_") in {"float", "int", "uint", "complex", "bool"}
+def _as_bytes(name: str) -> str:
+    """Return the line that hands a value of the notebook over as bytes, which nobody walks."""
+    line = f"import pickle; ref = ray.put(pickle.dumps({name}))   # pickle.loads(ray.get(ref)) back"
+    return line if name.isidentifier() else ""
 
 
 def same_object_again(trace: Trace) -> Iterable[Finding]:

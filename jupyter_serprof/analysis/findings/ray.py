@@ -38,7 +38,7 @@ _GETS = ("ray.fetch", "ray.map", "ray.wait")
 _WAIT_NAME = "wait"
 _START = ".__init__"
 _MAKE_ACTOR = "ActorClass._remote"
-_SUBMIT_TASK = "RemoteFunction._remote"
+_SUBMIT_TASK, _CALL_ACTOR = "RemoteFunction._remote", "ActorMethod._remote"
 #: What a task costs beside its work, whatever it carries.
 _CALLING = (*_GETS, "ray.submit", "ray.schedule", "ray.arguments")
 #: Where the time of a task goes that never ends.
@@ -138,13 +138,16 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     if count < TINY_TASKS or share < TINY_SHARE or call_ns * lanes < work_ns:
         return
     factor = min(count // lanes, _WANTED * call_ns * lanes // max(1, work_ns))
+    is_call = any(span.name == _CALL_ACTOR for _, span in indexed(trace, "ray.submit"))
     yield Finding(
         "ray.tiny-tasks",
         "warn",
         f"{format_count(count)} tasks of `{name}` are too small",
         {"tasks": count, "call_ns": call_ns, "work_ns": work_ns, "factor": factor},
-        f"many = ray.remote(lambda xs: [{_pasted([name])}(x) for x in xs])   # the function "
-        f"without @ray.remote; some {format_count(factor)} values for each task",
+        f'many = ray.remote(lambda xs, f=getattr({name}, "_function", {name}): [f(x) for x in xs])'
+        f"   # then many.remote(xs): a task for each list of some {format_count(factor)} arguments"
+        if name.isidentifier() and not is_call
+        else "",
         spans=tuple(at for at, _ in indexed(trace, "ray.submit"))[:POINTED_SPANS],
         because=f"{format_ns(call_ns / count)} of call for {format_ns(work_ns / count)} of work",
         share=share,

@@ -49,6 +49,7 @@ from jupyter_serprof.probes.ray.values import (
     SPLIT,
     complete_calls,
     parted_serialized,
+    plain_look,
     whole_serialized,
 )
 
@@ -114,8 +115,8 @@ def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
         return size, way, None, type(value).__name__, ""
     try:
         identity: object = weakref.ref(_bulk_of(value, size))
-    except TypeError:
-        identity = None
+    except TypeError:  # of a list or dict what it is called, and could be made of
+        identity = plain_look(value, size)
     return size, way, identity, kind_name(type(value)), _array_form(value)
 
 

@@ -6,13 +6,14 @@ values, and whether results were copied; what only marks an argument is dropped.
 
 from __future__ import annotations
 
+import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft
 from jupyter_serprof.capture.machine import lies_inside, store_ranges
-from jupyter_serprof.objects.ask import kind_name, notebook_name
+from jupyter_serprof.objects.ask import is_exactly, is_of, kind_name, notebook_name
 from jupyter_serprof.objects.captured import captured_variables
 from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE
 
@@ -22,6 +23,8 @@ SPLIT = "split"
 _MARKER_BYTES = 64
 #: Whoever sends less need not be told which variable it is.
 _NAMED_BYTES = 100_000
+#: Elements of a list that are asked for their type.
+_SAMPLES = 16
 #: From here on the number of objects in one get is told.
 MANY_OBJECTS = 100
 #: Ray's max_direct_call_object_size.
@@ -50,6 +53,22 @@ def parted_serialized(noted: Any) -> tuple[object, int] | None:  # noqa: ANN401
 def whole_serialized(kind: Any, size: int) -> object:  # noqa: ANN401
     """Return what is noted of a value that is as large as all of one kind."""
     return size, kind[0], None, *kind[1:]
+
+
+def plain_look(value: Any, size: int) -> Mapping[str, str] | None:  # noqa: ANN401
+    """Return what the notebook calls a large list or dict, and what makes one block of it."""
+    if size < _NAMED_BYTES or not is_exactly(value, (list, tuple, dict)):
+        return None
+    sample = [] if type(value) is dict else value[:: len(value) // _SAMPLES or 1] + value[-1:]
+    kinds = {type(each) for each in sample}
+    form = "np.array" if kinds and (kinds <= {int, float} or kinds == {bool}) else ""
+    if len(kinds) == 1 and is_of(sample[0], "numpy", "number", "bool_"):
+        form = "np.asarray"
+    elif kinds == {str} and "pyarrow" in sys.modules:
+        form = "pa.array"
+    elif kinds == {dict} and "pandas" in sys.modules and len({*map(tuple, sample)}) == 1:
+        form = "pd.DataFrame"
+    return {"name": notebook_name(value), "block_form": form}
 
 
 def _is_marker(noted: tuple[int, str, object, str, str]) -> bool:
@@ -82,7 +101,9 @@ def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str])
     total, _, identity, type_name, form = noted
     draft.is_dropped = _is_marker(noted) and draft.is_inside("ray.submit")
     draft.details |= {"total_bytes": total, "value_type": type_name, "array_form": form}
-    if identity is not None:
+    if isinstance(identity, dict):
+        draft.details |= identity
+    elif identity is not None:
         # The same weak reference means the same living object; a reused address does not.
         draft.details["value_key"] = id(identity)
         is_told = isinstance(identity, weakref.ref) and total >= _NAMED_BYTES
