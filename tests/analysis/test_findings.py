@@ -205,16 +205,21 @@ def in_turns(submits: int) -> Trace:
 
 
 def in_a_row(
-    tasks: int, each_ms: float = 10, call: str = "RemoteFunction._remote", *, overlap_ms: float = 0
+    tasks: int,
+    each_ms: float = 10,
+    call: str = "RemoteFunction._remote",
+    *,
+    overlap_ms: float = 0,
+    wait_ms: float = 2,
 ) -> Trace:
     """Return tasks in 100 ms, each submitted behind the get of the one before."""
     spans: list[Any] = []
     for at in range(tasks):
-        start = at * (each_ms + 4)
+        start = at * (each_ms + wait_ms + 2)
         spans += [
             ("ray.submit", CALLER, start, 1),
             ("ray.execute", f"worker {at % 2 + 1}", start + 2, each_ms + overlap_ms),
-            ("ray.fetch", CALLER, start + 1, each_ms + 2),
+            ("ray.fetch", CALLER, start + 1, each_ms + wait_ms),
         ]
     names = {"ray.submit": call, "ray.execute": "work"}
     return named(make_trace(spans, wall_ms=100), names)
@@ -419,6 +424,8 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (in_a_row(3), in_a_row(4)),
         (in_a_row(4, 7.4), in_a_row(4, 7.5)),
         (in_a_row(4, overlap_ms=8), in_a_row(4)),
+        # Of short tasks the way there and back, which all but one of them could share.
+        (in_a_row(4, 2, wait_ms=7.9), in_a_row(4, 2, wait_ms=8)),
         # The calls of an actor follow each other by themselves.
         (in_a_row(4, call="ActorMethod._remote"), in_a_row(4)),
     ],

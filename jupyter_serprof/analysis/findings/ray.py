@@ -101,8 +101,14 @@ def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:
     is_of_tasks = {trace.spans[at].name for at in submits} == {_SUBMIT_TASK}
     is_serial = took_ns <= _OVERLAP * covered_ns(tasks) and trace.environment.get("cores") != 1
     is_in_turns = _submits_between(trace, gets) >= len(gets) == len(submits) >= SERIAL_TASKS
-    share = took_ns / trace.wall_ns if trace.wall_ns else 0.0
-    if not (is_of_tasks and is_serial and is_in_turns) or share < GET_SHARE:
+    if not (is_of_tasks and is_serial and is_in_turns):
+        return None
+    # Of short tasks the whole way there and back is in turns, but for that of the longest one.
+    turns = zip(submits, gets, strict=True)
+    ways = [trace.spans[got].end_ns - trace.spans[sent].start_ns for sent, got in turns]
+    beside = self_share(trace, *_ROAD) * (1 - max(ways) / max(1, sum(ways)))
+    share = max(took_ns / max(1, trace.wall_ns), beside)
+    if share < GET_SHARE:
         return None
     names = list({span.name for span in tasks})
     of = f" of `{names[0]}`" if len(names) == 1 else ""
