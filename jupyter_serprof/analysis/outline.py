@@ -135,7 +135,7 @@ def _root(key: str, known: Mapping[str, Stage]) -> str:
 
 def outline(trace: Trace, most_rows: int) -> tuple[Entry, ...]:
     """Return the lines of a trace, at most ``most_rows`` with those inside of others."""
-    given = _lines_of(trace)
+    given = stored_lines(trace)
     small = [inner for entry in given if entry.kind == "more" for inner in entry.inside]
     entries = [entry for entry in given if entry.kind != "more"]
     entries = _folded(entries, "more", 0, keeps_largest=False)
@@ -149,7 +149,7 @@ def outline(trace: Trace, most_rows: int) -> tuple[Entry, ...]:
 
 def entries_of(trace: Trace) -> tuple[Entry, ...]:
     """Return the lines of a trace, all of them, also those that are told together."""
-    return _opened(_lines_of(trace))
+    return _opened(stored_lines(trace))
 
 
 def _opened(entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -159,7 +159,8 @@ def _opened(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     return tuple(replace(entry, inside=_opened(entry.inside)) for entry in whole)
 
 
-def _lines_of(trace: Trace) -> list[Entry]:
+def stored_lines(trace: Trace) -> list[Entry]:
+    """Return the lines of a trace as its document has them."""
     if trace.waterfall is None:
         return []
     waterfall, known = trace.waterfall, stages_of(trace)

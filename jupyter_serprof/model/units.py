@@ -174,10 +174,9 @@ class ColumnUnit:
         """Return a duration in this unit, without its name."""
         return format_fixed(duration_ns / self.unit_ns, self.decimals)
 
-    def texts(self, owned: Sequence[int], total: str) -> list[str]:
-        """Return durations so that what is printed adds up to a printed total."""
-        total_ns = float(total.replace(",", "")) * self.unit_ns
-        return column(owned, total_ns, self.decimals, self.unit_ns)
+    def digits_text(self, last_digits: int) -> str:
+        """Return so many of the last digit that is printed, as text."""
+        return format_fixed(last_digits / 10**self.decimals, self.decimals)
 
 
 def column_unit(wall_ns: int) -> ColumnUnit:
@@ -217,18 +216,29 @@ def column(values: Sequence[int], total: float, decimals: int, unit: float) -> l
     list of str
         (n,) texts, in the order of ``values``.
     """
-    last_digit = 10**decimals
-    scaled = [value * last_digit / unit if unit else 0.0 for value in values]
-    parts = [math.floor(number) for number in scaled]
-    # Rounded as format_fixed does it, which goes by the binary number: 60.425 is 60.42.
-    missing = round(float(f"{total / unit:.{decimals}f}") * last_digit) - sum(parts) if unit else 0
-    by_remainder = sorted(range(len(parts)), key=lambda i: parts[i] - scaled[i])
-    for index in by_remainder[: max(0, missing)]:
-        parts[index] += 1
+    parts = column_digits(values, last_digits(total, decimals, unit), decimals, unit)
     return [
-        format_fixed(part / last_digit, decimals) if value else "0"
+        format_fixed(part / 10**decimals, decimals) if value else "0"
         for part, value in zip(parts, values, strict=True)
     ]
+
+
+def last_digits(number: float, decimals: int, unit: float) -> int:
+    """Return how many of the last digit are printed of a number.
+
+    Rounded as `format_fixed` does it, which goes by the binary number: 60.425 is 60.42.
+    """
+    return round(float(f"{number / unit:.{decimals}f}") * 10**decimals) if unit else 0
+
+
+def column_digits(values: Sequence[int], whole: int, decimals: int, unit: float) -> list[int]:
+    """Return how many of the last digit each number of a `column` gets, ``whole`` together."""
+    scaled = [value * 10**decimals / unit if unit else 0.0 for value in values]
+    parts = [math.floor(number) for number in scaled]
+    by_remainder = sorted(range(len(parts)), key=lambda i: parts[i] - scaled[i])
+    for index in by_remainder[: max(0, whole - sum(parts))]:
+        parts[index] += 1
+    return parts
 
 
 def _with_unit(number: float, units: _Units) -> str:

@@ -54,6 +54,21 @@ describe("signs and ratios", () => {
     expect(format.fixed(-0.01, 1)).toBe("0.0");
   });
 
+  it("go to the even digit from an exact half, as in Python", () => {
+    expect([100.25, 100.75, -2.5, 3.5].map((value) => format.fixed(value, 1))).toEqual([
+      "100.2",
+      "100.8",
+      "\u22122.5",
+      "3.5",
+    ]);
+    expect([12_250, 12_350, 12_750].map(format.duration).map(plain)).toEqual([
+      "12.2 µs",
+      "12.3 µs",
+      "12.8 µs",
+    ]);
+    expect([2.5, 3.5, -0.5].map((value) => format.fixed(value, 0))).toEqual(["2", "4", "0"]);
+  });
+
   it("have one decimal", () => {
     expect(format.ratio(3.24)).toBe("3.2×");
     expect(format.ratio(99.96)).toBe("100×");
@@ -71,18 +86,28 @@ describe("a column that adds up", () => {
   });
 
   it("prints numbers whose sum is the printed total", () => {
-    expect(format.column([333, 333, 334], 1000, 1, 10)).toEqual(["33.3", "33.3", "33.4"]);
-    expect(format.column([1, 1, 1], 3, 1, 3 / 100)).toEqual(["33.4", "33.3", "33.3"]);
+    expect(format.column([333, 333, 334], 1000, { unit: "", decimals: 1, unitNs: 10 })).toEqual([
+      "33.3",
+      "33.3",
+      "33.4",
+    ]);
+    expect(format.column([1, 1, 1], 3, { unit: "", decimals: 1, unitNs: 3 / 100 })).toEqual([
+      "33.4",
+      "33.3",
+      "33.3",
+    ]);
   });
 
   it("rounds a half as the total is rounded", () => {
-    expect(format.column([60_425], 60_425, 2, 1_000)).toEqual([format.fixed(60.425, 2)]);
+    expect(format.column([60_425], 60_425, { unit: "", decimals: 2, unitNs: 1_000 })).toEqual([
+      format.fixed(60.425, 2),
+    ]);
   });
 
   it("moves no number by more than the last digit", () => {
     const values = Array.from({ length: 60 }, (_, index) => (index * 7919) % 997);
     const total = values.reduce((sum, value) => sum + value, 0);
-    const printed = format.column(values, total, 1, 13).map(Number);
+    const printed = format.column(values, total, { unit: "", decimals: 1, unitNs: 13 }).map(Number);
     expect(printed.reduce((sum, value) => sum + value, 0)).toBeCloseTo(total / 13, 1);
     for (const [index, value] of values.entries()) {
       expect(Math.abs((printed[index] as number) - value / 13)).toBeLessThan(0.1);
@@ -92,7 +117,11 @@ describe("a column that adds up", () => {
 
 describe("a measured zero", () => {
   it("is told from a small number", () => {
-    expect(format.column([0, 1, 9_999], 10_000, 1, 100)).toEqual(["0", "0.0", "100.0"]);
+    expect(format.column([0, 1, 9_999], 10_000, { unit: "", decimals: 1, unitNs: 100 })).toEqual([
+      "0",
+      "0.0",
+      "100.0",
+    ]);
   });
 });
 

@@ -85,6 +85,22 @@ describe("a trace", () => {
     expect(Number.parseFloat(bars[0]?.style.width ?? "")).toBeCloseTo(100 * (64 / 71.3), 2);
   });
 
+  it("labels a bar with the number of its column, and none of several spans", () => {
+    const rows = [...draw(sampleTrace()).querySelectorAll("tbody tr")].map((row) => [
+      row.querySelector(".jsp-stage-name")?.firstChild?.textContent,
+      row.querySelector(".jsp-label")?.textContent,
+      row.querySelector(".jsp-number")?.textContent,
+    ]);
+    expect(rows.slice(0, -1)).toEqual([
+      ["Store", "64.00\u00a0ms", "64.00"],
+      ["Wait and fetch", "5.90\u00a0ms", "5.90"],
+      ["3 more stages, 1.1\u00a0%", "", "0.80"],
+      ["Walk over elements", "0.18\u00a0ms", "0.18"],
+      ["Pickle by Ray", "0.22\u00a0ms", "0.22"],
+      ["Unpickle in get", "", "0.40"],
+    ]);
+  });
+
   it("gives rates only to bytes that were copied", () => {
     const cells = (title: string) => {
       const row = [...draw(sampleTrace()).querySelectorAll("tbody tr")].find(

@@ -2,11 +2,12 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { Row, Runs } from "../src/document/document";
+import type { Heading, Row, Runs } from "../src/document/document";
 import { percent } from "../src/document/format";
 import { mount } from "../src/frame/place";
 import { seriesOf } from "../src/sweep/series";
 import { columnsOf } from "../src/waterfall/columns";
+import { type Node, outlineOf, rowsIn } from "../src/waterfall/outline";
 import { sampleSweep, sampleTrace, silentHost } from "./sample";
 
 interface Share {
@@ -18,6 +19,33 @@ interface Share {
 }
 
 const SHARES: readonly Share[] = JSON.parse(readFileSync("../tests/data/shares.json", "utf8"));
+
+interface Times {
+  readonly wall_ns: number;
+  readonly rows: readonly number[];
+  readonly outline: (number | Heading)[];
+  /** What Python prints with everything opened, and with small lines told together. */
+  readonly opened: readonly string[];
+  readonly shown: readonly string[];
+}
+
+const TIMES: readonly Times[] = JSON.parse(readFileSync("../tests/data/columns.json", "utf8"));
+
+describe("the times of a waterfall", () => {
+  it.each(TIMES)("$wall_ns, $rows", ({ opened, outline, rows, shown, wall_ns }) => {
+    const trace = sampleTrace();
+    const own = rows.map((ns) => ({ ...(trace.waterfall.rows[0] as Row), self_ns: ns }));
+    const unaccounted_ns = rows.reduce((rest, ns) => rest - ns, wall_ns);
+    const drawn = { ...trace, wall_ns, waterfall: { rows: own, unaccounted_ns, outline } };
+    const self = columnsOf(drawn)[0] as ReturnType<typeof columnsOf>[number];
+    const printed = (node: Node): string[] =>
+      node.kind === "row"
+        ? [self.text(node.row, node.position)]
+        : [self.sum(rowsIn(node)), ...(node.kind === "stage" ? node.nodes.flatMap(printed) : [])];
+    expect([...own.map(self.text), self.rest]).toEqual(opened);
+    expect([...outlineOf(drawn).flatMap(printed), self.rest]).toEqual(shown);
+  });
+});
 
 describe("the time of runs", () => {
   it("is what the document tells of them, in the table and on the curve", () => {

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.document import summarize_repeats, summarize_sweep
-from jupyter_serprof.model import Point, Row, Sweep, SweepTrace, Trace, Variant, Waterfall
+from jupyter_serprof.model import Heading, Point, Row, Sweep, SweepTrace, Trace, Variant, Waterfall
 from jupyter_serprof.model.document import to_document
 from jupyter_serprof.model.sweep import groups_of, groups_text, middle_ns, middle_run, quartiles
 from jupyter_serprof.model.units import format_ns, format_share
@@ -184,6 +184,26 @@ def test_the_shares_that_typescript_draws_are_those_of_python(known: dict[str, A
 
     assert table_of(trace).lines[0].share_text == known["share"]
     assert format_share(share, decimals=0) == known["whole"]
+
+
+@pytest.mark.parametrize("known", json.loads((DATA / "columns.json").read_text("utf-8")))
+def test_the_times_that_typescript_draws_are_those_of_python(known: dict[str, Any]) -> None:
+    """``labextension/test/times.test.ts`` draws the same file: no folding changes a number."""
+    rows = tuple(Row("gc", "client/main", 0, ns, 0, None, 1) for ns in known["rows"])
+    lines = tuple(_line(line) for line in known["outline"])
+    waterfall = Waterfall(rows, known["wall_ns"] - sum(known["rows"]), lines)
+    trace = replace(make_trace([], wall_ms=known["wall_ns"] / MS), waterfall=waterfall)
+
+    opened = [line for line in table_of(trace, None).lines if line.kind != "heading"]
+    assert [line.self_text for line in opened] == known["opened"]
+    assert [line.self_text for line in table_of(trace).lines] == known["shown"]
+
+
+def _line(line: Any) -> int | Heading:
+    if isinstance(line, int):
+        return line
+    inside = tuple(_line(inner) for inner in line["inside"])
+    return Heading(line["self_ns"], "gc" if "stage" in line else "", inside=inside)
 
 
 @settings(max_examples=100)

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.analysis.outline import Entry, entries_of, outline
+from jupyter_serprof.analysis.outline import Entry, entries_of, outline, stored_lines
 from jupyter_serprof.model import Row, Waterfall, stages_of
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
@@ -16,11 +16,13 @@ from jupyter_serprof.model.units import (
     RATE_FLOOR_BYTES,
     bytes_per_s,
     clean,
+    column_digits,
     column_unit,
     format_bytes,
     format_count,
     format_rate,
     format_share,
+    last_digits,
     share_tenths,
 )
 from jupyter_serprof.views.kit.bars import (
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jupyter_serprof.model import Stage, Trace
-
-    _Numbers = tuple[str, str]
 
 #: A waterfall with more lines than this shows the smallest ones as one.
 MOST_ROWS = 60
@@ -136,22 +136,47 @@ def table_of(trace: Trace, most_rows: int | None = MOST_ROWS) -> StageTable:
     waterfall = waterfall_of(trace)
     entries = entries_of(trace) if most_rows is None else outline(trace, most_rows)
     unit = column_unit(trace.wall_ns)
-    wall = unit.text(trace.wall_ns)
-    owned = [*(entry.self_ns for entry in entries), waterfall.unaccounted_ns]
-    *numbers, last = _numbers(trace, owned, wall)
-    lines = _lines(trace, entries, numbers, _lane_names(trace, waterfall))
-    rest = Line("Unaccounted", None, "other", False, "", "", *last, kind="rest")  # noqa: FBT003
+    *digits, last = _digits(trace)
+    lines = _lines(trace, entries, digits, _lane_names(trace, waterfall))
+    numbers = _numbers(trace, waterfall.unaccounted_ns, last)
+    rest = Line("Unaccounted", None, "other", False, "", "", *numbers, kind="rest")  # noqa: FBT003
     total = "100.0" if trace.wall_ns else NOT_APPLICABLE
-    return StageTable(unit.name, (*lines, rest), wall, total)
+    return StageTable(unit.name, (*lines, rest), unit.text(trace.wall_ns), total)
 
 
-def _numbers(trace: Trace, owned: Sequence[int], total: str) -> list[_Numbers]:
-    """Return time and share of each: the times add up to the printed one, the shares need not.
+def _digits(trace: Trace) -> list[int]:
+    """Return how many of the last digit each row has, and last the unaccounted time.
+
+    They are handed down the stored outline, so that folding and opening changes no number; the
+    front end does the same (``labextension/src/waterfall/columns.ts``).
+    """
+    waterfall, unit = waterfall_of(trace), column_unit(trace.wall_ns)
+    digits = [0] * len(waterfall.rows)
+
+    def hand_down(whole: int, entries: Sequence[Entry], *others: int) -> int:
+        owned = [*(entry.self_ns for entry in entries), *others]
+        given = column_digits(owned, whole, unit.decimals, unit.unit_ns)
+        for entry, own in zip(entries, given, strict=False):
+            if entry.inside:
+                hand_down(own, entry.inside)
+            for at in entry.at if not entry.inside else ():
+                digits[at] = own
+        return given[-1]
+
+    whole = last_digits(trace.wall_ns, unit.decimals, unit.unit_ns)
+    rest = hand_down(whole, stored_lines(trace), waterfall.unaccounted_ns)
+    return [*digits, rest]
+
+
+def _numbers(trace: Trace, ns: int, digits: int) -> tuple[str, str]:
+    """Return time and share of a line: the times add up to the printed one, the shares need not.
 
     A share is told in headline, facts and findings, too, and is the same in all of them.
     """
-    shares = (format_share(ns / trace.wall_ns).removesuffix(" %") if ns else "0" for ns in owned)
-    return list(zip(column_unit(trace.wall_ns).texts(owned, total), shares, strict=True))
+    if ns == 0:
+        return "0", "0"
+    share = format_share(ns / trace.wall_ns).removesuffix(" %")
+    return column_unit(trace.wall_ns).digits_text(digits), share
 
 
 def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
@@ -172,17 +197,17 @@ def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
 def _lines(
     trace: Trace,
     entries: Sequence[Entry],
-    numbers: Sequence[_Numbers],
+    digits: Sequence[int],
     lanes: dict[str, str],
     depth: int = 0,
 ) -> Iterator[Line]:
-    for entry, printed in zip(entries, numbers, strict=True):
+    for entry in entries:
+        printed = _numbers(trace, entry.self_ns, sum(digits[at] for at in entry.at))
         yield replace(_line(trace, entry, printed, lanes), depth=depth)
-        inside = _numbers(trace, [inner.self_ns for inner in entry.inside], printed[0])
-        yield from _lines(trace, entry.inside, inside, lanes, depth + 1)
+        yield from _lines(trace, entry.inside, digits, lanes, depth + 1)
 
 
-def _line(trace: Trace, entry: Entry, printed: _Numbers, lanes: dict[str, str]) -> Line:
+def _line(trace: Trace, entry: Entry, printed: tuple[str, str], lanes: dict[str, str]) -> Line:
     known, rows = stages_of(trace), [waterfall_of(trace).rows[at] for at in entry.at]
     row = rows[0] if len(rows) == 1 else sum_of(rows, entry.key)
     is_sum = entry.kind in {"group", "more"}  # of lines below it, and no stage by itself

@@ -141,14 +141,14 @@ function times(changes: readonly Change[], side: "before_ns" | "after_ns"): stri
   const all = changes.map((change) => known(change[side]) ?? 0);
   const walls = all.filter((_, at) => changes[at]?.stage === "");
   const parts = all.map((ns, at) => (changes[at]?.stage === "" ? 0 : ns));
-  const { decimals, unit, unitNs } = format.columnScale(Math.max(...(walls.length ? walls : all)));
+  const scale = format.columnScale(Math.max(...(walls.length ? walls : all)));
   const total = parts.reduce((sum, ns) => sum + ns, 0);
-  const owned = format.column(parts, total, decimals, unitNs);
+  const owned = format.column(parts, total, scale);
   return changes.map((change, at) => {
     if (known(change[side]) === null) {
       return format.NOT_APPLICABLE;
     }
-    return change.stage === "" ? format.duration(all[at] ?? 0) : `${owned[at]}\u00a0${unit}`;
+    return change.stage === "" ? format.duration(all[at] ?? 0) : `${owned[at]}\u00a0${scale.unit}`;
   });
 }
 

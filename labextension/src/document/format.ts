@@ -40,7 +40,14 @@ export function fixed(value: number, decimals: number): string {
   // Making a format costs more than using it; labels of a moving picture need thousands.
   const known = formatters.get(decimals) ?? format(`,.${decimals}f`);
   formatters.set(decimals, known);
-  return known(value);
+  return known(evened(value, decimals));
+}
+
+/** A little nearer to zero where an exact half belongs to the even digit there, as in Python. */
+function evened(value: number, decimals: number): number {
+  const isHalf = Math.abs(value * 2 ** (decimals + 1)) % 2 === 1;
+  const isDown = isHalf && Math.floor(Math.abs(value) * 10 ** decimals) % 2 === 0;
+  return isDown ? value * (1 - Number.EPSILON) : value;
 }
 
 /** The largest unit in which the value, once rounded to three digits, is at least 1. */
@@ -127,32 +134,30 @@ export function columnScale(totalNs: number): ColumnScale {
 /**
  * Print a column so that the printed numbers add up to the printed total (largest remainders
  * first); none moves by a whole unit of its last digit. A measured zero stays "0".
- *
- * `unit` is what one of the printed unit is: `ColumnScale.unitNs`.
  */
-export function column(
-  values: readonly number[],
-  total: number,
-  decimals: number,
-  unit: number,
-): string[] {
-  return columnParts(values, total, decimals, unit).map((part, index) =>
-    values[index] === 0 ? "0" : fixed(part / 10 ** decimals, decimals),
-  );
+export function column(values: readonly number[], total: number, scale: ColumnScale): string[] {
+  const parts = columnDigits(values, lastDigits(total, scale), scale);
+  return parts.map((part, at) => digitsText(values[at] as number, part, scale));
 }
 
-/** The same as whole numbers of the last digit: their sums are what a reader would add up. */
-export function columnParts(
+/** So many of the last digit that is printed. */
+export function digitsText(value: number, digits: number, { decimals }: ColumnScale): string {
+  return value === 0 ? "0" : fixed(digits / 10 ** decimals, decimals);
+}
+
+/** Rounded as `fixed` does it, which goes by the binary number: 60.425 is 60.42. */
+export function lastDigits(value: number, { decimals, unitNs }: ColumnScale): number {
+  return Math.round(Number(evened(value / unitNs, decimals).toFixed(decimals)) * 10 ** decimals);
+}
+
+/** How many of the last digit each number of a column gets, `whole` together. */
+export function columnDigits(
   values: readonly number[],
-  total: number,
-  decimals: number,
-  unit: number,
+  whole: number,
+  { decimals, unitNs }: ColumnScale,
 ): number[] {
-  const lastDigit = 10 ** decimals;
-  const scaled = values.map((value) => (unit > 0 ? (value * lastDigit) / unit : 0));
+  const scaled = values.map((value) => (value * 10 ** decimals) / unitNs);
   const parts = scaled.map(Math.floor);
-  // Rounded as `fixed` does it, which goes by the binary number: 60.425 is 60.42.
-  const whole = unit > 0 ? Math.round(Number((total / unit).toFixed(decimals)) * lastDigit) : 0;
   const missing = whole - parts.reduce((sum, part) => sum + part, 0);
   const remainder = (index: number): number => (scaled[index] as number) - (parts[index] as number);
   const byRemainder = [...parts.keys()].sort((a, b) => remainder(b) - remainder(a));

@@ -247,7 +247,7 @@ export function stageSums(
     const parts = inOrder(run, stages);
     const rest = run.point.wall_ns - parts.reduce((sum, [, ns]) => sum + ns, 0);
     const owned = [...parts.map(([, ns]) => ns), rest];
-    const texts = format.column(owned, run.point.wall_ns, scale.decimals, scale.unitNs);
+    const texts = format.column(owned, run.point.wall_ns, scale);
     const terms = parts.map(([key], index) => {
       const stage = stages.get(key);
       return term(familyOf(stage?.family), stage?.title ?? key, texts[index] as string);

@@ -3,7 +3,7 @@
 import type { DrawnTrace, Row } from "../document/document";
 import * as format from "../document/format";
 import { carriesBytes, familyOf } from "../kit/theme";
-import type { RowNode } from "./outline";
+import { type Node, outlineOf, ownOf, type RowNode } from "./outline";
 
 export interface Column {
   readonly title: string;
@@ -62,25 +62,45 @@ export function inUnit(wallNs: number, ns: number): string {
   return format.fixed(ns / scale.unitNs, scale.decimals);
 }
 
-/** A column whose printed numbers, the unaccounted one included, add up to the printed total. */
+/** What stands beside a bar: the number of its column. */
+export function barText({ columns }: { columns: readonly Column[] }, text: string): string {
+  return `${text}\u00a0${columns[0]?.unit}`;
+}
+
+/**
+ * A column whose printed numbers, the unaccounted one included, add up to the printed total. They
+ * are handed down the outline, as `_digits` of jupyter_serprof/views/waterfall/table.py does it.
+ */
 function adding(trace: DrawnTrace, scale: format.ColumnScale): Column {
-  const { decimals, unitNs: unit } = scale;
   const { rows, unaccounted_ns } = trace.waterfall;
-  const owned = [...rows.map((row) => row.self_ns), unaccounted_ns];
-  const texts = format.column(owned, trace.wall_ns, decimals, unit);
-  const parts = format.columnParts(owned, trace.wall_ns, decimals, unit);
+  const digits = rows.map(() => 0);
+  const handDown = (whole: number, nodes: readonly Node[], ...others: number[]): number => {
+    const owned = [...nodes.map(ownOf), ...others];
+    const given = format.columnDigits(owned, whole, scale);
+    for (const [at, node] of nodes.entries()) {
+      if (node.kind === "row") {
+        digits[node.position] = given[at] as number;
+      } else {
+        handDown(given[at] as number, node.nodes);
+      }
+    }
+    return given.at(-1) as number;
+  };
+  const whole = format.lastDigits(trace.wall_ns, scale);
+  const rest = handDown(whole, outlineOf(trace), unaccounted_ns);
+  const digitsOf = (position: number): number => digits[position] as number;
   return {
     title: "self",
     unit: scale.unit,
     name: "",
-    text: (_row, position) => texts[position] as string,
+    text: (row, position) => format.digitsText(row.self_ns, digitsOf(position), scale),
     // The sum of what is printed, so that a reader who adds it up finds the same.
     sum: (members) => {
-      const whole = members.reduce((sum, { position }) => sum + (parts[position] as number), 0);
-      return whole === 0 ? "0" : format.fixed(whole / 10 ** decimals, decimals);
+      const own = members.reduce((sum, { position }) => sum + digitsOf(position), 0);
+      return format.digitsText(Math.max(...members.map(({ row }) => row.self_ns)), own, scale);
     },
-    rest: texts.at(-1) as string,
-    total: format.fixed(trace.wall_ns / unit, decimals),
+    rest: format.digitsText(unaccounted_ns, rest, scale),
+    total: inUnit(trace.wall_ns, trace.wall_ns),
   };
 }
 

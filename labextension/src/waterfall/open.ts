@@ -5,7 +5,7 @@ import * as format from "../document/format";
 import { openByRow, twisty } from "../kit/controls";
 import { element, having } from "../kit/dom";
 import type { Child as ChildRow } from "./children";
-import { type Column, inUnit } from "./columns";
+import { barText, type Column, inUnit } from "./columns";
 import { indent, line, type Scene } from "./line";
 import { piecesPlot } from "./plot";
 
@@ -68,7 +68,8 @@ function childRow(scene: Scene, stage: Stage, child: ChildRow): HTMLElement {
   const { trace, columns } = scene;
   const times =
     child.count > 1 ? element("span", "jsp-count", `×${format.count(child.count)}`) : null;
-  const texts = [format.duration(child.busy_ns)];
+  const own = child.count === 1 && child.busy_ns > 0;
+  const texts = own ? [barText(scene, inUnit(trace.wall_ns, child.busy_ns))] : [];
   const plot = piecesPlot(scene, stage, child.pieces, child.density, texts);
   const name = element("span", "jsp-stage-name", child.name, times);
   const textOf = (column: Column): string => childText(trace.wall_ns, column, child);

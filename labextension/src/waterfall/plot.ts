@@ -1,14 +1,16 @@
 /** The time column of the waterfall: axis, bars at their true time, gaps nobody explains. */
 
-import type { DrawnTrace, Row, Stage } from "../document/document";
+import type { DrawnTrace, Stage } from "../document/document";
 import * as format from "../document/format";
 import { labelFor, type Measure, measureWith } from "../kit/canvas";
 import { element, having, place } from "../kit/dom";
 import { bar } from "../kit/marks";
 import { LAST_LABEL_SHARE, ticks } from "../kit/scale";
 import { familyOf } from "../kit/theme";
+import { barText } from "./columns";
 import { densityOf, joined, lengthOf, type Piece, piecesOf } from "./critical";
 import type { Scene } from "./line";
+import type { RowNode } from "./outline";
 
 /** Pieces with less work in them are drawn as high as the work, on a tint of their extent. */
 const FULL_DENSITY = 0.97;
@@ -58,12 +60,12 @@ export function axis(wallNs: number, guide: Guide | null = null): HTMLElement {
   return node;
 }
 
-export function rowPlot(scene: Scene, row: Row, stage: Stage): Plot {
+export function rowPlot(scene: Scene, { position, row }: RowNode, stage: Stage): Plot {
   const pieces = piecesOf(row);
-  const density = densityOf(row.self_ns, pieces);
-  const each = row.count > 1 ? `${format.duration(row.busy_ns / row.count)} each` : null;
-  const texts = [format.duration(row.self_ns), ...(each !== null && density < 1 ? [each] : [])];
-  return piecesPlot(scene, stage, pieces, density, row.self_ns > 0 ? texts : []);
+  const text = scene.columns[0]?.text(row, position) ?? "";
+  // A bar that stands for several spans has the time of none of them.
+  const texts = row.count === 1 && row.self_ns > 0 ? [barText(scene, text)] : [];
+  return piecesPlot(scene, stage, pieces, densityOf(row.self_ns, pieces), texts);
 }
 
 /** The class of the bars of a stage. */

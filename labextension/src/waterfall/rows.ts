@@ -9,11 +9,11 @@ import { bar, chip, swatch } from "../kit/marks";
 import type { Range } from "../kit/scale";
 import { familyOf } from "../kit/theme";
 import type { Child as ChildRow } from "./children";
-import { inUnit } from "./columns";
-import { lengthOf, type Piece } from "./critical";
+import { barText, inUnit } from "./columns";
+import type { Piece } from "./critical";
 import { indent, line, type Scene } from "./line";
 import { openable } from "./open";
-import { type BlockNode, coverOf, type Node, ownOf, type RowNode, rowsIn } from "./outline";
+import { type BlockNode, coverOf, type Node, type RowNode, rowsIn } from "./outline";
 import { extentPlot, kindOf, type Plot, piecesPlot, rowPlot } from "./plot";
 
 export type ChildrenOf = (row: Row) => Promise<readonly ChildRow[]>;
@@ -62,7 +62,7 @@ function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: Childr
   const { row, position } = node;
   const stage = stageOf(trace, node);
   const times = row.count > 1 ? element("span", "jsp-count", `×${format.count(row.count)}`) : null;
-  const plot = rowPlot(scene, row, stage);
+  const plot = rowPlot(scene, node, stage);
   const title = node.isRest ? "itself" : stage.title;
   const name = element("span", "jsp-stage-name", title, times);
   const tr = line(
@@ -124,14 +124,10 @@ function blockPlot(scene: Scene, node: BlockNode): Plot {
     return extentPlot(scene, node.extent);
   }
   const { pieces, density } = coverOf(node);
-  const own = ownOf(node);
-  const texts = own > 0 ? [format.duration(own)] : [];
-  return piecesPlot(scene, node.stage ?? FEW, pieces, density, texts);
+  return piecesPlot(scene, node.stage ?? FEW, pieces, density, []);
 }
 
-/** A remedy that was tried: an outline below the stage that it would change. */
-
-/** Rows for what findings have measured of a stage; null is the wall time. */
+/** Outlines of remedies that were tried, below their stage; null is the wall time. */
 export function ghostRows(
   scene: Scene,
   stage: Stage | null,
@@ -146,7 +142,8 @@ export function ghostRows(
     }
     const { after_ns, text } = measured;
     const drawn = stage ?? { title: "Wall time", key: "", order: 0 };
-    const texts = [`${format.duration(after_ns)}, ${text}`, text, format.duration(after_ns)];
+    const own = barText(scene, inUnit(trace.wall_ns, after_ns));
+    const texts = [`${own}, ${text}`, text, own];
     const plot = piecesPlot(scene, drawn, [[startNs, after_ns]], 1, texts);
     plot.node.classList.add("jsp-ghost");
     const name = titled(element("span", "jsp-stage-name", `tried: ${finding.title}`), text);
@@ -166,14 +163,13 @@ function isOf(trace: DrawnTrace, key: string, stage: Stage | null): boolean {
   return stage === null ? !isRecorded : stage.key === key;
 }
 
-/** A bar that is too small to be seen is shown large while its row has the pointer or the focus. */
-
 /** Narrower bars are magnified, px. */
 const SMALL_PX = 6;
 const WIDTH_PX = 170;
 /** Room on both sides of what is magnified (share of it). */
 const ROOM = 0.2;
 
+/** A bar that is too small to be seen is shown large while its row has the pointer or the focus. */
 export function magnified(
   trace: DrawnTrace,
   row: HTMLTableRowElement,
@@ -232,7 +228,7 @@ function glassOf(
   const seen = plot.pieces.filter(([at, long]) => at + long > range.from && at < range.to);
   const bars = seen.map(([at, long]) => bar(kind, (at - range.from) / length, long / length, ""));
   const times = (trace.wall_ns / width) * (WIDTH_PX / length);
-  const text = `${format.duration(lengthOf(seen))}, magnified ${format.ratio(times)}`;
+  const text = `magnified ${format.ratio(times)}`;
   const glass = element("div", "jsp-glass", element("div", "jsp-glass-bars", ...bars), text);
   having(glass, { "aria-hidden": "true" });
   // Beside the bar, on the side with more room, so that it does not cover what it explains.
