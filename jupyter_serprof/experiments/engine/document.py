@@ -146,9 +146,10 @@ def _summary(sweep: Sweep, headline: str) -> Summary:
     if warm:
         runs = counted_in_each([len(walls) for walls in warm], "warm run")
         is_grouped = any(map(groups_text, warm))
-        middle = f"the {'faster' if max(map(len, warm)) <= 2 else 'middle'} one counts"  # noqa: PLR2004
-        counts = "some in two groups" if is_grouped else middle
-        facts.append(f"{runs}, {counts}; the first, cold run stands apart")
+        most = max(map(len, warm))
+        middle = ("", "", ", the faster one counts", ", the middle one counts")[min(most, 3)]
+        counts = ", some in two groups" if is_grouped else middle
+        facts.append(f"{runs}{counts}; the first, cold run stands apart")
     return Summary(shortened(headline), tuple(facts), details=tuple(limit_facts(sweep.limits)))
 
 
