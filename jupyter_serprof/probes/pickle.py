@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Hook, Place
 from jupyter_serprof.capture.recorder import Recorder
-from jupyter_serprof.objects.ask import kind_name, notebook_name
+from jupyter_serprof.objects.ask import notebook_name
 from jupyter_serprof.objects.culprits import Culprit, find_culprits
 from jupyter_serprof.objects.look import LOOK_BYTES, Look, details_of, look_at
 from jupyter_serprof.probes import Probe
@@ -119,7 +119,7 @@ def refused_part(error: BaseException | None) -> Culprit | None:
     while error is not None:
         for _, value, takes in [one for one in last if one[0] == _mark_of(error)]:
             part = value[0] if type(value) is list and len(value) == 1 else value  # Ray's own list
-            name = notebook_name(part) or kind_name(type(part))
+            name = notebook_name(part) or "value"
             search = partial(find_culprits, takes_functions=takes, is_careful=True)
             for found in search(part, name, _SECONDS):
                 return found._replace(path=_BELOW_GLOBAL.sub(r"\1", found.path))

@@ -26,7 +26,7 @@ def packed(numbers: bytes, count: object) -> dict[str, object]:
 
 @given(st.lists(values, max_size=20), st.booleans())
 @example([1] * (PLAIN_LIMIT - 2), False)  # noqa: FBT003  (as drawn)
-@example([np.int64(7)], False)  # type: ignore[list-item]  # noqa: FBT003  (what probes do)
+@example([np.int64(7)], False)  # noqa: FBT003  (as drawn)
 def test_a_column_comes_back_as_it_was_whether_plain_or_packed(
     column: list[int | None], long: bool
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.spans import indexed, inside, number, self_share, text
@@ -55,6 +56,8 @@ _REFUSED_REMEDIES = {
     "AttributeError": _BY_NAME,
     "PicklingError": _BY_NAME,
 }
+#: The last attribute of a path, with what is below it.
+_LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)[^.]*$")
 _DUMPS = ("pickle.dumps", "ray.pickle", "ray.export", "dask.serialize")
 #: Stages in which somebody waits for a pickle that failed.
 _REFUSING = (*_DUMPS, "ray.msgpack", "ray.store", "ray.submit")
@@ -200,6 +203,7 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
     kind = text(trace.spans[refused[-1]], "error")
     path = next((path for span in trace.spans if (path := text(span, "culprit"))), "")
     of_kind = next((name for span in trace.spans if (name := text(span, "culprit_type"))), "")
+    remedy, why = without_part(path, of_kind)
     yield Finding(
         "pickle.unpicklable",
         "warn",
@@ -209,10 +213,34 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
             "attempts": len(refused),
             **({"path": path, "type": of_kind} if path else {}),
         },
-        _REFUSED_REMEDIES.get(kind, _ASK),
+        remedy if path else _REFUSED_REMEDIES.get(kind, _ASK),
         spans=tuple(refused[-1:]),
-        because=f"it is a {of_kind}" if path else "",
+        because=why if path else "",
     )
+
+
+def without_part(path: str, kind: str) -> tuple[str, str]:
+    """Return a line that leaves a part out (by its class, or out of what holds it), and why."""
+    because = f"it is a {kind}"
+    if kind == "generator":
+        return f"{path} = list({path})   # it is used up once; a list can be sent", because
+    if kind == "function":
+        because += " without a module that has it by its name"
+        return (
+            f"import cloudpickle; data = cloudpickle.dumps({path})   # takes it by value",
+            because,
+        )
+    attribute = _LAST_ATTRIBUTE.search(path)
+    if attribute is None and not path.endswith("]"):
+        return "", f"{because}: send what it is made from instead"
+    if attribute is None:
+        return f"del {path}", because
+    name = attribute[1]
+    line = (
+        f"def __getstate__(self): return {{k: v for k, v in vars(self).items() if k != {name!r}}}"
+        f"   # in the class of {path[: attribute.start()]}; __setstate__ makes {name} anew"
+    )
+    return line, because
 
 
 def collector(trace: Trace) -> Iterable[Finding]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from jupyter_serprof.analysis.findings.pickle import without_part
 from jupyter_serprof.analysis.ranking import (
     BASELINE,
     cost_of,
@@ -34,8 +35,6 @@ from jupyter_serprof.model.units import (
 
 #: What a transport says of a value that cannot be pickled: the path, and the type there.
 _CULPRIT = re.compile(r"because of (\S.*?) \(([^(),]+)")
-#: The last attribute of a path, with what is below it.
-_LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)[^.]*$")
 Walls = Mapping[str, Sequence[int]]
 #: Times of which people say so.
 _SAME = 1.1
@@ -162,27 +161,14 @@ def unpicklable(sweep: Sweep) -> Finding | None:
     if named is None:
         return None
     path, kind = named[1], named[2]
+    remedy, why = without_part(path, kind)
     return Finding(
         "pickle.unpicklable",
         "warn",
         f"{path_text(path)} cannot be pickled",
         {"path": path, "type": kind},
-        _without(path, kind),
-        because=f"it is a {kind}",
-    )
-
-
-def _without(path: str, kind: str) -> str:
-    """Return a line that leaves a part out: as a list, by its class, or out of what holds it."""
-    if kind == "generator":
-        return f"{path} = list({path})   # a generator is used up once; a list can be sent"
-    attribute = _LAST_ATTRIBUTE.search(path)
-    if attribute is None:
-        return f"del {path}" if path.endswith("]") else f"# send what {path} is made from instead"
-    name = attribute[1]
-    return (
-        f"def __getstate__(self): return {{k: v for k, v in vars(self).items() if k != {name!r}}}"
-        f"   # in the class of {path[: attribute.start()]}; __setstate__ makes {name} anew"
+        remedy,
+        because=why,
     )
 
 
