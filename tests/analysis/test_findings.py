@@ -528,7 +528,16 @@ UNKNOWN: Mapping[str, Trace] = {
 
 def findings(trace: Trace, rule: str | None = None) -> list[Finding]:
     """Return the findings of a trace, of one rule or of all."""
-    return [found for found in analyse(trace).findings if rule in {None, found.rule}]
+    named = replace(trace, name="pickle.dumps(sent)")
+    return [found for found in analyse(named).findings if rule in {None, found.rule}]
+
+
+@pytest.mark.parametrize("name", ["dumps(1)", "sent", "pickle.dumps(a) + pickle.dumps(b)"])
+def test_a_remedy_without_the_name_of_the_user_is_not_shown(name: str) -> None:
+    """A name that was given, no variable, or two of them: which one is meant is not known."""
+    told = [find(analyse(replace(trace, name=name))) for trace in (many(), refused("error"))]
+
+    assert [finding.remedy for (finding,) in told] == ["", ""]
 
 
 @pytest.mark.parametrize(("rule", "below", "above"), PAIRS)
@@ -545,7 +554,7 @@ def test_a_finding_fires_at_its_threshold_and_not_below(
     assert found.spans
     assert all(0 <= index < len(trace.spans) for index in found.spans)
     assert "\n" not in found.remedy
-    ast.parse(found.remedy)
+    ast.parse("" if found.remedy.startswith(("!", "%")) else found.remedy)
     assert (len(found.title) <= 180, len(found.remedy) <= 260) == (True, True)
     assert from_document(to_document(trace)).findings == trace.findings
 

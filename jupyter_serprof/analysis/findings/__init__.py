@@ -12,6 +12,7 @@ claims a gain that was not measured; a remedy is a line that can be pasted.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -52,6 +53,8 @@ POINTED_SPANS = 20
 SAID_OF_A_RULE = 3
 #: What explains a third of the time is the cause, and the headline.
 CAUSE_SHARE = 1 / 3
+#: Stands for the user's variable in a remedy; and what the code hands over, of which it is one.
+NAME, _HANDED = "NAME", re.compile(r"\b(?:dumps|put)\(([^\W\d]\w*)[,)]")
 #: Whatever it took: nothing else matters to who reads it.
 _REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
@@ -60,26 +63,22 @@ _OF_ITS_OWN = ", an argument of its own, not inside another"
 _LOADING, _LOADED_BYTES = ("ray.schedule",), 10_000_000
 _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
-_AGAIN = "# let the result go and run it again: from the third run on its memory is known"
-_TOUCH_REMEDIES = {
-    _STORE: "# run it again: pages that are known already make the same copy faster",
+_AGAIN = "; from the third run on, where the result was let go, its memory is known"
+_TOUCHED_AGAIN = {
+    _STORE: "; pages that are known make the same copy faster: the next run has them",
     "pickle.loads": _AGAIN,
     "ray.unpickle": _AGAIN,
 }
 _ARRAY_FORMS = {"object": "an array of Python objects", "strided": "a non-contiguous array"}
 _IN_BAND_REMEDIES = {
-    "object": "a = a.astype(float)   # a fixed dtype; data frames: df.astype('str') (pandas 3)",
-    "strided": "a = np.ascontiguousarray(a)   # once, before it is sent",
-    "": "# %serprof --blame NAME tells which part: an array is not copied after a = "
-    "np.ascontiguousarray(a), bytes not as np.frombuffer(data, np.uint8)",
+    "object": "%serprof --try NAME   # measures it with a fixed dtype, where one holds all of it",
+    "strided": "NAME = np.ascontiguousarray(NAME)   # once, before it is sent",
+    "": "%serprof --blame NAME   # tells which part: arrays that are not contiguous, bytes",
 }
-_MADE_ANEW = (
-    "# its many small objects are made anew by each get; arrays and Arrow tables are not: "
-    "%serprof --blame NAME tells which part it is"
-)
+_MADE_ANEW = "its small objects are made anew by each get; arrays and Arrow tables are not"
 _COPIED_REMEDIES = {
-    "ray.unpack": "ref = ray.put(np.frombuffer(data, np.uint8))   # bytes as an array: not copied",
-    "ray.unpickle": "ref = ray.put(np.ascontiguousarray(a))   # polars: ray.put(df.to_arrow())",
+    "ray.unpack": "ref = ray.put(np.frombuffer(NAME, np.uint8))   # bytes as an array: not copied",
+    "ray.unpickle": "ref = ray.put(np.ascontiguousarray(NAME))   # polars: NAME.to_arrow()",
 }
 
 
@@ -159,8 +158,8 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"{what} was sent {len(found)} times, {format_bytes(total)} in all",
                 {"times": len(found), "total_bytes": total, "value_type": kind},
-                f"ref = ray.put({name or 'value'})   # once, if it stays as it is; then pass ref"
-                f"{_OF_ITS_OWN if is_part else ''}: f.remote(ref)",
+                f"ref = ray.put({name or 'NAME'})   # once, if it stays as it is; then pass ref"
+                f"{_OF_ITS_OWN if is_part else ''}",
                 spans=_pointed(found),
                 because="each time it was serialized and copied into the store anew",
                 share=again * self_share(trace, *_SENDING),
@@ -177,7 +176,7 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
         is_inside = span.parent >= 0 and trace.spans[span.parent].stage == "ray.export"
         if size < CAPTURED_BYTES and not (is_named or is_inside):  # what it is nobody could tell
             size = number(span, "large_bytes") or 0
-        name, kind = str(entry.get("name", "value")), str(entry.get("kind", "variable"))
+        name, kind = str(entry.get("name", "NAME")), str(entry.get("kind", "variable"))
         if size >= CAPTURED_BYTES:
             what = f"the {kind}" if entry else "it by a variable, a default or self"
             yield Finding(
@@ -186,7 +185,7 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
                 f"`{name}` of {format_bytes(size)} travels inside a function"
                 if entry
                 else f"{format_bytes(size)} travel inside a function",
-                {"name": name, "size_bytes": size, "kind": kind},
+                {"name": name if entry else None, "size_bytes": size, "kind": kind},
                 f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it",
                 spans=(index,),
                 because=f"the function captures {what}: pickled with its code, loaded by workers",
@@ -208,11 +207,9 @@ def first_use_imports(trace: Trace) -> Iterable[Finding]:
             "info",
             "modules were imported for the first time, paid once",
             {"self_ns": row.self_ns, "count": row.count},
-            "ray.put(None)   # once, before what is measured: pays the imports"
-            if is_ray
-            else "# run it again: what is imported once in a process is not imported again",
+            "ray.put(None)   # once, before what is measured: pays the imports" if is_ray else "",
             spans=_pointed(imports),
-            because=f"{format_ns(row.self_ns)} that are no serialization",
+            because=f"{format_ns(row.self_ns)} that are no serialization, and not in the next run",
             share=self_share(trace, "import"),
         )
 
@@ -223,7 +220,7 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
     The pages of Ray's store stay. What ``dumps`` returns is written into new pages each time, and
     so is each block of 32 MiB and more that ``loads`` makes: there a repetition does not help.
     """
-    for key, remedy in _TOUCH_REMEDIES.items():
+    for key, later in _TOUCHED_AGAIN.items():
         row = row_of(trace, key)
         if row and (row.copied_bytes or 0) >= TOUCHED_BYTES and _is_slowed_by_pages(row, trace):
             faults, copied = row.minor_faults or 0, row.copied_bytes or 0
@@ -235,9 +232,9 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
                 "info",
                 f"{format_bytes(copied)} were copied into memory that was new",
                 {"minor_faults": faults, "copied_bytes": copied, "stage": key},
-                remedy,
+                "",
                 spans=_pointed(touching),
-                because=f"making {format_count(faults)} pages took longer than copying",
+                because=f"making {format_count(faults)} pages took longer than copying{later}",
                 share=self_share(trace, key),
             )
 
@@ -272,10 +269,9 @@ def not_zero_copy(trace: Trace) -> Iterable[Finding]:
             "info",
             f"`ray.get` copied {format_bytes(large[index])}: the result is not zero-copy",
             {"copied_bytes": large[index]},
-            _COPIED_REMEDIES[trace.spans[index].stage]
-            if _has_payloads(trace.spans[index])
-            else _MADE_ANEW,
+            _COPIED_REMEDIES[trace.spans[index].stage] if _has_payloads(trace.spans[index]) else "",
             spans=(index,),
+            because="" if _has_payloads(trace.spans[index]) else _MADE_ANEW,
             share=self_share(trace, trace.spans[index].stage),
         )
 
@@ -320,11 +316,12 @@ RULES: Sequence[Rule] = (
 )
 
 
-def find(trace: Trace, more: Iterable[Rule] = ()) -> tuple[Finding, ...]:
+def find(trace: Trace, more: Iterable[Rule] = (), name: str = "") -> tuple[Finding, ...]:
     """Return the findings of a trace by our rules and more: the cause, warnings, the rest.
 
     The cause explains most of the time, a third of it at least. A rule that fails is told as a
-    finding.
+    finding. Remedies that need it are for the variable ``name``, or for what the code, which stands
+    as the name of the trace, hands to a call that pickles.
     """
     rules = (_found(rule, trace) for rule in (*RULES, *more))
     found = [finding for findings in rules for finding in _costliest(findings, trace)]
@@ -332,7 +329,25 @@ def find(trace: Trace, more: Iterable[Rule] = ()) -> tuple[Finding, ...]:
     cause = max(found, key=lambda one: (one.rule == _REFUSED, one.share or 0.0), default=None)
     if cause is not None and is_cause(cause):
         found.sort(key=lambda finding: finding is not cause)
-    return tuple(found)
+    handed = name or "|".join({*_HANDED.findall(trace.name)})
+    return tuple(_named(finding, handed) for finding in found)
+
+
+def _named(finding: Finding, name: str) -> Finding:
+    """Return a finding whose remedy has the user's name; without one it has no remedy."""
+    if NAME not in finding.remedy:
+        return finding
+    known = finding.remedy.replace(NAME, name) if name.isidentifier() else ""
+    return replace(finding, remedy=known)
+
+
+def findings_for(trace: Trace, name: str) -> tuple[Finding, ...]:
+    """Return the findings of a trace with remedies for the variable that it is of."""
+    remedies = {finding.title: finding.remedy for finding in find(trace, name=name)}
+    return tuple(
+        replace(finding, remedy=remedies.get(finding.title, finding.remedy))
+        for finding in trace.findings
+    )
 
 
 def is_cause(finding: Finding) -> bool:

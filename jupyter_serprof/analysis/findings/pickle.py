@@ -39,23 +39,14 @@ MOST_SHARE = 0.5
 #: The longest that pickle itself needs for one, on a busy machine: it takes 0.03 to 0.5 us for a
 #: plain object and 1 to 10 us for one with a reducer. Longer: its reducers are slow.
 PLAIN_NS, REDUCED_NS = 1_000, 20_000
-FORMS = (
-    "# %serprof --try NAME measures it in other forms (arrays, columns, Arrow) where they fit; "
-    "%serprof --blame NAME tells which part it is"
-)
+FORMS = "%serprof --try NAME   # measures it in other forms (arrays, columns, Arrow) where they fit"
 GC_NS = 20_000_000
 GC_SHARE = 0.2
 _SERIALIZING = ("pickle.", "ray.")
-_ASK = "# %serprof --blame NAME tells which part of it cannot be pickled"
-#: What pickle raises itself: TypeError for locks, files, generators; the others for functions and
-#: classes that it does not find by name.
-_BY_NAME = f"data = cloudpickle.dumps(value)   {_ASK}: functions and classes travel by value"
-_REFUSED_REMEDIES = {
-    "TypeError": "__getstate__ = lambda self: {**vars(self), 'lock': None}   # in the class of "
-    "what %serprof --blame NAME names; make it anew in __setstate__",
-    "AttributeError": _BY_NAME,
-    "PicklingError": _BY_NAME,
-}
+_ASK = "%serprof --blame NAME   # tells which part "
+#: What pickle raises for functions and classes that it does not find by name; cloudpickle does.
+_NOT_FOUND = ("AttributeError", "PicklingError")
+_BY_VALUE = "data = cloudpickle.dumps(NAME)   # functions and classes travel by value"
 #: The last attribute of a path, with what is below it.
 _LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)[^.]*$")
 _DUMPS = ("pickle.dumps", "ray.pickle", "ray.export", "dask.serialize")
@@ -80,7 +71,7 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"protocol {protocol} of pickle copied {format_bytes(size)} twice",
                 {"protocol": protocol, "in_band_bytes": size, "minor_faults": faults},
-                "data = pickle.dumps(a, protocol=5)   # the default is still 4 before Python 3.14",
+                "data = pickle.dumps(NAME, protocol=5)   # 4 is the default before Python 3.14",
                 spans=(index,),
                 because=f"{format_count(faults)} new pages are {format_bytes(faults * PAGE_BYTES)}",
                 share=self_share(trace, "pickle.dumps"),
@@ -118,7 +109,7 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
                 "info",
                 f"a pickle of {format_bytes(size)} took {format_ns(span.duration_ns)}",
                 _evidence(span, size, trace),
-                "# %serprof --blame NAME tells which part it is",
+                f"{_ASK}it is",
                 spans=(index,),
                 because=_slowly(span, size, trace),
                 share=self_share(trace, span.stage) if size < SMALL_BYTES else None,
@@ -200,22 +191,20 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
     later = any(span.start_ns > (last or 0) for span in after)
     if not refused or later:
         return
-    kind = text(trace.spans[refused[-1]], "error")
-    path = next((path for span in trace.spans if (path := text(span, "culprit"))), "")
-    of_kind = next((name for span in trace.spans if (name := text(span, "culprit_type"))), "")
-    remedy, why = without_part(path, of_kind)
+    kind, span = text(spans[refused[-1]], "error"), spans[refused[-1]]
+    is_by_name = span.stage == "pickle.dumps" and not span.name.startswith("cloudpickle")
+    path = next((path for span in spans if (path := text(span, "culprit"))), "")
+    of_kind = next((name for span in spans if (name := text(span, "culprit_type"))), "")
+    plain = _BY_VALUE if is_by_name and kind in _NOT_FOUND else f"{_ASK}of it cannot be pickled"
+    remedy, why = without_part(path, of_kind) if path else (plain, "")
     yield Finding(
         "pickle.unpicklable",
         "warn",
         f"{path_text(path)} cannot be pickled" if path else f"a pickle failed with `{kind}`",
-        {
-            "error": kind,
-            "attempts": len(refused),
-            **({"path": path, "type": of_kind} if path else {}),
-        },
-        remedy if path else _REFUSED_REMEDIES.get(kind, _ASK),
+        {"error": kind, "attempts": len(refused), **({"path": path} if path else {})},
+        remedy,
         spans=tuple(refused[-1:]),
-        because=why if path else "",
+        because=why,
     )
 
 
@@ -226,10 +215,7 @@ def without_part(path: str, kind: str) -> tuple[str, str]:
         return f"{path} = list({path})   # it is used up once; a list can be sent", because
     if kind == "function":
         because += " without a module that has it by its name"
-        return (
-            f"import cloudpickle; data = cloudpickle.dumps({path})   # takes it by value",
-            because,
-        )
+        return _BY_VALUE if path == "value" else _BY_VALUE.replace("NAME", path), because
     attribute = _LAST_ATTRIBUTE.search(path)
     if attribute is None and not path.endswith("]"):
         return "", f"{because}: send what it is made from instead"

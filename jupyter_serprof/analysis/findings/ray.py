@@ -174,9 +174,10 @@ def redefined_in_a_loop(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"`{name}` was made remote {format_count(len(found))} times",
                 {"times": len(found), "took_ns": took_ns},
-                f"# define `{name}` and its @ray.remote once, before the loop",
+                "",
                 spans=tuple(found)[:POINTED_SPANS],
-                because="each time it was pickled and published anew, and workers loaded it",
+                because="each time it was pickled and published anew, and workers loaded it: "
+                "define it before the loop",
                 share=min(1.0, share),
             )
 
@@ -198,9 +199,10 @@ def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"{format_count(count)} actors of `{name.removesuffix(_START)}` were made in turn",
         {"actors": count, "share": round(share, 3)},
-        "# make the actor once, before the loop, and call its methods in it",
+        "",
         spans=tuple(at for at in starts if starts[at] == name)[:POINTED_SPANS],
-        because="each is a process that has to start and to import what it needs",
+        because="each is a process that has to start and to import what it needs: make one, "
+        "before the loop",
         share=share,
     )
 
@@ -221,7 +223,7 @@ def workers_died(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"{said} died while executing `{name}`",
             {"times": len(lanes)},
-            "# what they wrote at the end: !tail -n 40 /tmp/ray/session_latest/logs/worker-*.err",
+            "!tail -n 40 /tmp/ray/session_latest/logs/worker-*.err   # what they wrote at the end",
             spans=tuple(
                 at
                 for at, span in enumerate(trace.spans)

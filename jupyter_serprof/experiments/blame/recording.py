@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, largest_sentence
+from jupyter_serprof.analysis.findings import findings_for
 from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.experiments.blame.descent import Descent
 from jupyter_serprof.experiments.blame.keeper import Crossed, KeepingRecording
@@ -132,6 +133,7 @@ class BlameRun(Once):
     def document(self) -> Trace:
         """The document of what is known until now."""
         base = self._recording.trace
+        base = replace(base, findings=findings_for(base, self._name))
         last = next(reversed(_dumps(base)), None)
         anatomy = self._blame.anatomy(last and last.duration_ns)
         if last and not (anatomy.is_complete or anatomy.total_bytes):  # stopped before it had one
@@ -218,8 +220,10 @@ def with_anatomies(trace: Trace, anatomies: Sequence[Anatomy], notes: Sequence[s
     sentence = largest_sentence(anatomies)
     repeated = [note for anatomy in anatomies for note in anatomy.notes if _PICKLED in note]
     details = (*([sentence, *repeated, _SEPARATE] if sentence else []), *summary.details)
+    found = (replace(f, remedy="") if "--blame" in f.remedy else f for f in trace.findings)
     return replace(
         trace,
+        findings=tuple(found),
         anatomies=(*trace.anatomies, *anatomies),
         summary=replace(summary, details=details),
         quality=replace(trace.quality, notes=(*notes, *trace.quality.notes)),

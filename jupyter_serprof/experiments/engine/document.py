@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from jupyter_serprof.analysis.findings import findings_for
 from jupyter_serprof.analysis.findings.pickle import without_part
 from jupyter_serprof.analysis.ranking import (
     BASELINE,
@@ -40,8 +41,8 @@ Walls = Mapping[str, Sequence[int]]
 _SAME = 1.1
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
-#: Bringing the value back is what this transport is for.
-_BY_ITSELF = ("dask-scatter", "dask.large-gather")
+#: What these transports are for: bringing the value back, and the old protocol.
+_BY_ITSELF = (("dask-scatter", "dask.large-gather"), ("pickle4", "pickle.protocol-4"))
 
 
 def warm_text(sweep: Sweep, key: str) -> str:
@@ -181,8 +182,8 @@ def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
     if refused := unpicklable(sweep):
         found[refused.rule] = refused
     for entry in sweep.traces:
-        for finding in () if entry.cold else entry.trace.findings:
-            if finding.rule not in _COLD_RULES and (entry.variant, finding.rule) != _BY_ITSELF:
+        for finding in () if entry.cold else findings_for(entry.trace, sweep.name):
+            if finding.rule not in _COLD_RULES and (entry.variant, finding.rule) not in _BY_ITSELF:
                 found.setdefault(finding.rule, replace(finding, spans=()))
     return tuple(sorted(found.values(), key=lambda finding: finding.severity != "warn"))
 

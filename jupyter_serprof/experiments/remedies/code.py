@@ -123,5 +123,6 @@ def with_findings(trace: Trace, found: list[Finding], notes: list[str]) -> Trace
     measured = [replace(finding, spans=spans.get(finding.rule, ())) for finding in found]
     rules = {finding.rule for finding in measured}
     others = [finding for finding in trace.findings if finding.rule not in rules]
+    others = [replace(one, remedy="") if "--try" in one.remedy else one for one in others]
     quality = replace(trace.quality, notes=(*trace.quality.notes, *notes))
     return replace(trace, findings=(*measured, *others), quality=quality)
