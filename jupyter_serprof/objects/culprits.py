@@ -33,6 +33,12 @@ _QUOTED = re.compile(r"""(['"])(?:~|[A-Za-z]:)?[/\\][^'"]*?([^'"/\\]*)\1""")
 _PATH = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?(?:[/\\]+[\w.~+-]+)*[/\\]+([\w.~+-]+)")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TOO_DEEP = "nested too deeply"
+_ADVICE = {
+    "generator": "Make it a list",
+    "function": "cloudpickle takes functions; pickle only those that a module has by their name",
+}
+#: A global that a function uses has a name of the user; what is above it is a library's.
+_BELOW_GLOBAL = re.compile(r"^.*<global (\w+)>")
 #: What pickle says of a type that it does not take. Source: CPython 3.11, ``Modules/_pickle.c``,
 #: ``copyreg.py``; cloudpickle adds nothing.
 _PICKLE_SAYS = re.compile(
@@ -85,6 +91,15 @@ def find_culprits(
     return search.found
 
 
+def below_global(path: str) -> str:
+    """Return a path from the last global on that it goes through, which has a name of the user.
+
+    >>> below_global("task.function.<global svc>.conn.lock"), below_global("svc.conn")
+    ('svc.conn.lock', 'svc.conn')
+    """
+    return _BELOW_GLOBAL.sub(r"\1", path)
+
+
 def culprits_text(culprits: Sequence[Culprit]) -> str:
     """Say which parts are to blame, and what to do; empty without culprits."""
     deep, others = list[str](), list[str]()
@@ -97,7 +112,9 @@ def culprits_text(culprits: Sequence[Culprit]) -> str:
         )
     if others:
         named = "; ".join([*others, *deep])
-        return f"cannot be pickled because of {named}. Remove it, or recreate it in __setstate__"
+        (kind, *more) = {culprit.type_name for culprit in culprits if culprit.error != _TOO_DEEP}
+        advice = _ADVICE.get("" if more else kind, "Remove it, or recreate it in __setstate__")
+        return f"cannot be pickled because of {named}. {advice}"
     if deep:
         return f"{'; '.join(deep)} is {_TOO_DEEP} for pickle. Flatten it, e.g. into one list"
     return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Hook, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.objects.ask import notebook_name
-from jupyter_serprof.objects.culprits import Culprit, find_culprits
+from jupyter_serprof.objects.culprits import Culprit, below_global, find_culprits
 from jupyter_serprof.objects.look import LOOK_BYTES, Look, details_of, look_at
 from jupyter_serprof.probes import Probe
 
@@ -27,8 +26,6 @@ _UNTOLD = 255
 #: Libraries named one by one in what is unseen.
 _NAMED = 4
 _SECONDS = 0.3
-#: A global that a function uses has a name of the user; what is above it is a library's.
-_BELOW_GLOBAL = re.compile(r"^.*<global (\w+)>")
 
 
 class CountedBuffers:
@@ -122,7 +119,7 @@ def refused_part(error: BaseException | None) -> Culprit | None:
             name = notebook_name(part) or "value"
             search = partial(find_culprits, takes_functions=takes, is_careful=True)
             for found in search(part, name, _SECONDS):
-                return found._replace(path=_BELOW_GLOBAL.sub(r"\1", found.path))
+                return found._replace(path=below_global(found.path))
         error = error.__cause__ or error.__context__
     return None
 

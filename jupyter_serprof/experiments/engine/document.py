@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from jupyter_serprof.analysis.findings import findings_for
+from jupyter_serprof.analysis.findings import findings_for, is_cause
 from jupyter_serprof.analysis.findings.pickle import without_part
 from jupyter_serprof.analysis.ranking import (
     BASELINE,
@@ -33,6 +33,7 @@ from jupyter_serprof.model.units import (
     path_text,
     shortened,
 )
+from jupyter_serprof.objects.culprits import below_global
 
 #: What a transport says of a value that cannot be pickled: the path, and the type there.
 _CULPRIT = re.compile(r"because of (\S.*?) \(([^(),]+)")
@@ -85,6 +86,9 @@ def _headline(sweep: Sweep) -> str:
     against = _against(best, others, walls)
     if against:
         return f"{_what(sweep)}: {best.title} is {against}"
+    causes = (one.title for one in sweep.findings if one.severity == "warn" and is_cause(one))
+    if cause := next(causes, ""):
+        return f"{_what(sweep)}: {warm_text(sweep, best.key)}, {cause}"
     said = f"{_what(sweep)}: {best.title} takes {warm_text(sweep, best.key)}"
     if tied:
         slowest_ns = max(middle_ns(walls[v.key]) for v in tied)
@@ -158,10 +162,12 @@ def unpicklable(sweep: Sweep) -> Finding | None:
     failed = [variant for variant in sweep.variants if variant.state == "failed"]
     if not failed or any(variant.state == "ok" for variant in sweep.variants):
         return None
-    named = _CULPRIT.search(failed[0].reason)
-    if named is None:
+    named = [match for each in failed if (match := _CULPRIT.search(each.reason))]
+    if not named:
         return None
-    path, kind = named[1], named[2]
+    # Plain pickle takes no function at all: who takes it says what is wrong in it.
+    deepest = max(named, key=lambda match: len(match[1]))
+    path, kind = below_global(deepest[1]), deepest[2]
     remedy, why = without_part(path, kind)
     return Finding(
         "pickle.unpicklable",
