@@ -115,7 +115,6 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], int]], 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    """A cluster of Dask in this process."""
     dasks = import_module("dasks")
     with dasks.started() as made:
         yield made

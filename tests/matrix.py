@@ -75,13 +75,11 @@ class Pair(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How it is called on the command line and in the table."""
         values = zip(AXES, self, strict=True)
         return "-".join(f"{axis}{value}" for axis, value in values).removeprefix("python")
 
     @property
     def is_lowest(self) -> bool:
-        """Whether it takes the lowest version of everything."""
         return self == LOWEST
 
     @property
@@ -115,7 +113,6 @@ class Result:
 
     @property
     def row(self) -> list[str]:
-        """The cells of `COLUMNS`."""
         if self.absent is not None:
             return [self.pair.name, "", "not run", "", "", "", self.absent]
         versions = " ".join(f"{name} {version}" for name, version in self.versions.items())
@@ -128,7 +125,6 @@ class Result:
 
 
 def required(name: str, value: str) -> str:
-    """Return the requirement of one package of an axis."""
     if value == NEWEST:
         return name
     return f"{name}=={NOTEBOOKS[value] if name == 'notebook' else value}.*"
@@ -143,7 +139,6 @@ def can_be_had(pair: Sequence[str]) -> bool:
 
 
 def meetings(pair: Sequence[str]) -> set[tuple[tuple[str, str], tuple[str, str]]]:
-    """Return each two values that meet in a pair."""
     return set(combinations(zip(AXES, pair, strict=True), 2))
 
 
@@ -183,7 +178,6 @@ def interpreter(version: str) -> str | None:
 
 
 def uv() -> str:
-    """Return uv, which runs this."""
     return os.environ.get("UV") or shutil.which("uv") or sys.exit("uv is not on PATH")
 
 
@@ -208,7 +202,6 @@ def wheel(folder: Path) -> Path:
 
 
 def install(pair: Pair, python: str, package: Path, place: Path) -> None:
-    """Make the environment of a pair: wheels only, and no constraints of this project."""
     checked(uv(), "venv", "--quiet", "--no-config", "--python", python, str(place))
     pip = (uv(), "pip", "install", "--quiet", "--no-config", "--no-build", "--python", str(place))
     # What a wheel depends on is not direct: without its file the newest of it would be taken.

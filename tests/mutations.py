@@ -173,7 +173,6 @@ class Mutation(NamedTuple):
 
     @property
     def is_front(self) -> bool:
-        """Whether it is TypeScript."""
         return self.name.endswith(".ts")
 
 

@@ -158,7 +158,6 @@ class Import(NamedTuple):
 
 @cache
 def package_files() -> dict[str, str]:
-    """Return the source of every module of the package by its name."""
     home = ROOT / PACKAGE
     paths = (path.relative_to(home) for path in sorted(home.rglob("*.py")))
     return {
@@ -286,18 +285,15 @@ def _texts(source: str) -> set[str]:
 
 
 def unread_files(names: list[str], files: Mapping[str, str]) -> list[str]:
-    """Return the data files that no module names."""
     texts = {text for source in files.values() for text in _texts(source)}
     return [name for name in names if not any(name in text for text in texts)]
 
 
 def too_long(files: Mapping[str, str]) -> list[str]:
-    """Return the modules that have outgrown a page."""
     return [name for name, text in files.items() if lines_of(text) > LONGEST_FILE]
 
 
 def lines_of(source: str) -> int:
-    """Return how many lines a source has."""
     return len(source.splitlines())
 
 
@@ -460,7 +456,6 @@ def test_what_is_bound_by_hand_is_told_its_owner() -> None:
 
 
 def entry_points() -> set[str]:
-    """Return the modules that pyproject.toml names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     groups = [project.get("scripts", {}), *project.get("entry-points", {}).values()]
     targets = [target.partition(":")[0] for group in groups for target in group.values()]

@@ -37,7 +37,6 @@ def run(*command: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str
 
 @pytest.fixture(scope="module")
 def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Build the wheel and list its files."""
     uv = os.environ.get("UV") or shutil.which("uv")
     if uv is None:
         pytest.skip("uv is not on PATH; it builds the wheel")
@@ -51,7 +50,6 @@ def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture
 def git() -> str:
-    """Path of git, in a source tree that git manages."""
     program = shutil.which("git")
     if program is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
@@ -59,7 +57,6 @@ def git() -> str:
 
 
 def package_json() -> dict[str, object]:
-    """Return what the front end says about itself."""
     content: dict[str, object] = json.loads((ROOT / "labextension/package.json").read_text())
     return content
 
@@ -77,7 +74,6 @@ def urls_in(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 
 
 def name_of(requirement: str) -> str:
-    """Return the package that a requirement is about."""
     return re.split(r"[^\w-]", requirement)[0]
 
 

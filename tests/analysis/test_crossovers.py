@@ -25,7 +25,6 @@ def two_lines(seed: int, meet_bytes: float, noise_share: float = 0.05) -> list[P
 
 
 def holds(found: Crossover, size_bytes: float) -> bool:
-    """Tell whether a size lies in a crossover."""
     return found.from_bytes <= size_bytes <= found.to_bytes
 
 

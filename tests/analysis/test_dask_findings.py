@@ -44,7 +44,6 @@ def test_names_are_told_without_their_hash(name: str, short: str) -> None:
 
 
 def found(trace: Trace, rule: str) -> Finding:
-    """Return the one finding of a rule."""
     (known,) = (each for each in analyse(trace).findings if each.rule == rule)
     return known
 

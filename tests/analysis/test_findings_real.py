@@ -21,12 +21,10 @@ FAST = Limits(memcpy_bytes_per_s=1e15, first_touch_bytes_per_s=1e15)
 
 
 def big() -> Any:
-    """Return an array of 80 MB."""
     return np.ones(10_000_000)
 
 
 def rows() -> list[dict[str, object]]:
-    """Return many small dicts."""
     return [{"id": at, "x": at / 7, "name": f"n{at % 50}"} for at in range(200_000)]
 
 
@@ -59,7 +57,6 @@ class Point:
 
 
 def recorded(value: object, times: int = 1, protocol: int | None = None) -> Trace:
-    """Record dumps of a value."""
     with record("pickle.dumps(value)") as recording:
         for _ in range(times):
             pickle.dumps(value, protocol)

@@ -49,12 +49,10 @@ class Job:
 
 
 def there_and_back(value: object, **options: Any) -> None:
-    """Pickle and unpickle."""
     pickle.loads(pickle.dumps(value, **options))
 
 
 def out_of_band(value: object) -> None:
-    """Hand the buffers over."""
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     pickle.loads(data, buffers=buffers)
@@ -66,13 +64,11 @@ def by_value(function: Callable[..., object]) -> None:
 
 
 def many_times(values: list[Any]) -> None:
-    """Send one after the other."""
     for value in values:
         there_and_back(value)
 
 
 def adder(number: int) -> Callable[[int], int]:
-    """Return a closure."""
     return lambda other: number + other
 
 

@@ -19,12 +19,10 @@ ONE, TWO, MANY = computation(), several(2), several(75)
 
 
 def number(text: str) -> float:
-    """Read a printed number."""
     return float(text.replace(",", ""))
 
 
 def below(lines: Sequence[Line], at: int) -> list[Line]:
-    """Return the lines one level below a line."""
     found = []
     for line in lines[at + 1 :]:
         if line.depth <= lines[at].depth:

@@ -102,7 +102,6 @@ def test_an_overlay_looks_only_at_the_segments_that_it_meets(size: int) -> None:
 
 
 def pieces_of(segments: list[Segment]) -> list[tuple[int, int]]:
-    """Return (start, length) of each."""
     return [(one.start, one.end - one.start) for one in segments]
 
 

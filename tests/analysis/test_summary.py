@@ -20,7 +20,6 @@ DUMPED: tuple[Any, ...] = ("pickle.dumps", CALLER, 0, 1, None, -1)
 
 
 def made(*spans: tuple[Any, ...], **options: Any) -> Trace:
-    """Return a trace of these spans."""
     return make_trace(spans, name="f(a)", **options)
 
 
@@ -159,7 +158,6 @@ SAMPLES = {
 
 
 def summary(trace: Trace) -> Summary:
-    """Return the summary of a trace."""
     found = analyse(trace).summary
     assert found is not None
     return found

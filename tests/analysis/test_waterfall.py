@@ -31,7 +31,6 @@ def details(
 
 
 def trace_of(spans: Sequence[Span], wall_ns: int) -> Trace:
-    """Return a trace of one caller and two workers."""
     lanes = tuple(Lane(key) for key in (CALLER, *WORKERS))
     return Trace(name="drawn", started="", wall_ns=wall_ns, lanes=lanes, spans=tuple(spans))
 
@@ -84,7 +83,6 @@ def nested_traces(draw: st.DrawFn, end_ns: int = 40) -> Trace:
 
 
 def depth_of(trace: Trace, index: int) -> int:
-    """Return how many spans lie around a span."""
     parent = trace.spans[index].parent
     return 0 if parent < 0 else 1 + depth_of(trace, parent)
 
@@ -119,7 +117,6 @@ def slow_owner(trace: Trace, at: int) -> str | None:
 
 
 def row(trace: Trace, key: str) -> Row:
-    """Return the row of a stage."""
     return next(row for row in partition(trace).rows if row.stage == key)
 
 

@@ -29,7 +29,6 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return lower quartile, median and upper quartile."""
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
     return low, median, high
 
@@ -52,7 +51,6 @@ def ratios(left: Timed, right: Timed, pairs: int) -> list[float]:
 
 
 def timed_ns(function: Callable[[], object]) -> int:
-    """Return how long one call took, ns."""
     start = time.perf_counter_ns()
     function()
     return time.perf_counter_ns() - start

@@ -52,7 +52,6 @@ def workloads() -> dict[str, Callable[[], object]]:
 
 
 def main(documents: int) -> None:
-    """Print both."""
     control = MachineCheck(FEWEST)
     for number in (0, FEWEST):
         control.measure(number)

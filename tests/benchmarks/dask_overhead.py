@@ -52,7 +52,6 @@ def fixed_ns(record: Callable[[str], Any]) -> tuple[int, int]:
 
 
 def main(pairs: int) -> None:
-    """Print one line for each computation."""
     from distributed import Client
 
     heading(f"recorded / bare, {pairs} alternating pairs, LocalCluster of 2 processes")

@@ -21,7 +21,6 @@ LOOP_AT_MOST = 60
 
 
 def main() -> None:
-    """Print one table: each call, each size, ratio to bare beside the control."""
     import ray
 
     with small_ray():

@@ -59,7 +59,6 @@ class SlowLibrary:
         return data
 
     def pickle(self, data: bytes) -> bytes:
-        """Take 2 ms."""
         self.clock.advance_ms(2)
         return data
 
@@ -70,8 +69,6 @@ class SlowProbe(Probe):
     name, library = "slow", NAME
 
     def places(self) -> list[Place]:
-        """Return both methods."""
-
         def size(_: object, args: tuple[Any, ...], *__: object) -> int:
             return len(args[1])
 
@@ -81,7 +78,6 @@ class SlowProbe(Probe):
         ]
 
     def refine(self, run: Page) -> None:
-        """Turn what was noted into sizes."""
         for draft in run.drafts:
             draft.size_bytes, draft.extra = draft.extra, None
 

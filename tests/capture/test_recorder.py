@@ -55,7 +55,6 @@ class LibraryProbe(Probe):
     library = NAME
 
     def places(self) -> list[Place]:
-        """Return outer and inner."""
         return [
             Place(f"{self.library}:{name}", f"pickle.{name}", name) for name in ("outer", "inner")
         ]
@@ -67,12 +66,10 @@ class BrokenProbe(LibraryProbe):
     name = "broken"
 
     def arm(self, recorder: Recorder) -> None:
-        """Arm, then fail."""
         super().arm(recorder)
         raise LookupError(QUOTED)
 
     def remove(self) -> None:
-        """Fail before removing anything."""
         raise LookupError(QUOTED)
 
     def refine(self, run: Page) -> None:  # noqa: ARG002  (it fails before it looks)

@@ -30,7 +30,6 @@ def trace_of(recording: Recording) -> Trace:
 
 
 def row(trace: Trace, stage: str) -> Row:
-    """Return the row of a stage that must be there."""
     assert trace.waterfall is not None
     found = [row for row in trace.waterfall.rows if row.stage == stage]
     assert found, f"{stage} is not among {[row.stage for row in trace.waterfall.rows]}"
@@ -38,12 +37,10 @@ def row(trace: Trace, stage: str) -> Row:
 
 
 def has_row(trace: Trace, stage: str) -> bool:
-    """Tell whether a stage was seen."""
     return trace.waterfall is not None and stage in {row.stage for row in trace.waterfall.rows}
 
 
 def self_ns(trace: Trace, stage: str) -> int:
-    """Return the wall time that a stage owns, ns."""
     return row(trace, stage).self_ns
 
 
@@ -66,12 +63,10 @@ def detail(trace: Trace, stage: str, key: str) -> Any:
 
 
 def probe(trace: Trace, name: str = "ray") -> ProbeReport:
-    """Return what a probe says about itself."""
     return next(report for report in trace.quality.probes if report.name == name)
 
 
 def findings(trace: Trace, rule: str) -> list[Finding]:
-    """Return the findings of a rule."""
     return [finding for finding in trace.findings if finding.rule == rule]
 
 

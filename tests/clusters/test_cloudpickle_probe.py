@@ -26,11 +26,9 @@ class TestPickle(ProbeContract):
     module: ClassVar[Any] = pickle
 
     def call(self) -> object:
-        """Pickle and unpickle."""
         return self.module.loads(self.module.dumps([1, 2]))
 
     def failing_call(self) -> object:
-        """Pickle what cannot be."""
         return self.module.dumps({"lock": threading.Lock()})
 
 

@@ -46,5 +46,4 @@ def first(trace: Trace, *, is_headline: bool) -> str:
 
 
 def warned(trace: Trace) -> list[str]:
-    """Return what a reader is warned of."""
     return [finding.rule for finding in trace.findings if finding.severity == "warn"]

@@ -35,7 +35,6 @@ COUNT = "_serprof_test_count"
 
 
 def table(trace: Trace, key: str) -> Table:
-    """Return a table of a trace that must be there."""
     return next(table for table in trace.tables if table.key == key)
 
 
@@ -47,7 +46,6 @@ def column(trace: Trace, key: str, name: str) -> dict[Any, Any]:
 
 
 def array_sum(chunks: int = 5) -> float:
-    """Compute a sum over chunks x chunks small blocks and their transposes."""
     import dask.array as da
 
     x = da.ones((100 * chunks, 100 * chunks), chunks=(100, 100))

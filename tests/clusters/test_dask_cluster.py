@@ -98,7 +98,6 @@ def _threads(refused: list[str]) -> Iterator[Client]:
 
 
 def array_sum() -> float:
-    """Compute a sum of small blocks."""
     import dask.array as da
 
     x = da.ones((500, 500), chunks=(100, 100))

@@ -97,13 +97,11 @@ def watched(
 
 
 def table(trace: Trace, key: str) -> Table:
-    """Return a table that must be there once."""
     (found,) = [each for each in trace.tables if each.key == key]
     return found
 
 
 def column(trace: Trace, key: str, name: str) -> list[Any]:
-    """Return a column of a table."""
     found = table(trace, key)
     at = [each.key for each in found.columns].index(name)
     return [line[at] for line in found.rows]

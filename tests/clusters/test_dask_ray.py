@@ -26,7 +26,6 @@ DELAY_S = 0.3
 
 
 def scheduler() -> Any:
-    """Return Dask on Ray's own function."""
     from ray.util import dask as dask_on_ray
 
     return dask_on_ray.ray_dask_get

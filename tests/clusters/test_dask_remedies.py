@@ -27,7 +27,6 @@ bags = pytest.importorskip("dask.bag")
 
 
 def use(array: np.ndarray[tuple[int], np.dtype[np.float64]], at: int) -> float:
-    """Do little with much."""
     return float(array[at])
 
 
@@ -38,7 +37,6 @@ def embedded(count: int = 6, size: int = 250_000) -> object:
 
 
 def keys_on(client: Client) -> set[str]:
-    """Return the keys that somebody wants on the cluster."""
     # What other tests left in cycles is given up now, and not in the midst of this test.
     gc.collect()
     # Its loop has done by then what it was asked for before.
@@ -48,7 +46,6 @@ def keys_on(client: Client) -> set[str]:
 
 
 def tried(sweep: Sweep) -> list[Variant]:
-    """Return what was tried."""
     return [variant for variant in sweep.variants if variant.facts.get("tried")]
 
 

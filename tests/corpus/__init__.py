@@ -43,12 +43,10 @@ class Entry:
 
     @property
     def group(self) -> str:
-        """The first part of the module's name: ray, dask, libraries or waits."""
         return self.prepare.__module__.rpartition(".")[2].partition("_")[0]
 
     @property
     def cluster(self) -> str:
-        """Which cluster it runs on: ray, dask or none."""
         return self.page.partition(":")[0]
 
 
@@ -75,7 +73,6 @@ def entry(
 
 
 def entries(parts: list[str]) -> list[Entry]:
-    """Return the entries with one of the parts in name, rule, page or group, or all of them."""
     for module in MODULES:
         import_module(f"{__name__}.{module}")
     told = [(f"{e.name} {e.rule} {e.page} {e.group}", e) for e in ENTRIES]

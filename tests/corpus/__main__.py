@@ -133,7 +133,6 @@ def _share(share: float | None) -> str:
 
 
 def closing(rows: list[Row]) -> str:
-    """Return the sums."""
     ran = [row for row in rows if row.trace]
     ruled = [row for row in ran if row.entry.rule]
     headlines = [len((row.trace.summary or Summary("")).headline) for row in ran if row.trace]
@@ -146,7 +145,6 @@ def closing(rows: list[Row]) -> str:
 
 
 def save(row: Row, folder: Path) -> None:
-    """Write the documents of an entry and of its twin."""
     folder.mkdir(parents=True, exist_ok=True)
     for trace, name in ((row.trace, ""), (row.twin, ".healthy")):
         if trace is not None and (row.entry.rule or not name):

@@ -24,7 +24,6 @@ FRAME = "dask: dataframe-best-practices#"
 
 @cache
 def frame(rows):
-    """Return a frame with a key, a name, a number and a time."""
     draw = np.random.default_rng(0)
     names = np.array([f"name {at}" for at in range(50)])
     return pd.DataFrame(
@@ -38,7 +37,6 @@ def frame(rows):
 
 
 def loaded(rows, partitions):
-    """Return that frame on the workers."""
     made = dd.from_pandas(frame(rows), npartitions=partitions).persist()
     wait(made)
     return made

@@ -16,7 +16,6 @@ SEEN: list[int] = []
 
 
 def slow(x):
-    """Stand for work that takes a while."""
     time.sleep(0.06)
     return x
 

@@ -13,7 +13,6 @@ SIZE = 1_000_000
 
 
 def put_and_get(value):
-    """Send a value through the store."""
     return ray.get(ray.put(value))
 
 

@@ -16,7 +16,6 @@ WRITTEN = [0]
 
 @ray.remote
 def work(x, seconds=0.08):
-    """Stand for work that takes a while."""
     time.sleep(seconds)
     return x
 

@@ -22,12 +22,10 @@ JOBLIB = "joblib.readthedocs.io/parallel"
 
 
 def tasks():
-    """Start eight tasks of Ray."""
     return [ray.remote(lambda x: time.sleep(0.1) or x).remote(x) for x in range(8)]
 
 
 def submitted():
-    """Start eight tasks of Dask."""
     return default_client().map(lambda x: time.sleep(0.1) or x, range(8), pure=False)
 
 

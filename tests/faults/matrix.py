@@ -101,14 +101,12 @@ class Met:
 
 
 def all_faults() -> list[Fault]:
-    """Return the rows of all files."""
     files = sorted(HERE.glob("rows_*.py"))
     modules = [import_module(f"{__package__}.{file.stem}") for file in files]
     return [fault for module in modules for fault in module.FAULTS]
 
 
 def compare(fault: Fault) -> Met:
-    """Run the program of a fault without us, then with us."""
     return Met(fault, run(fault, is_recorded=False), run(fault, is_recorded=True))
 
 
@@ -210,7 +208,6 @@ def _compared(name: str, one: str, other: str) -> str:
 
 
 def as_table(mets: list[Met]) -> Iterator[str]:
-    """Yield the lines of the table, in Markdown."""
     yield "| fault | without us | with us | the document | left behind |"
     yield "|---|---|---|---|---|"
     for met in mets:

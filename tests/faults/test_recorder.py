@@ -49,7 +49,6 @@ def library(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 
 
 def driven(coroutine: Any) -> object:
-    """What a coroutine returns that waits for nothing."""
     try:
         coroutine.send(None)
     except StopIteration as stop:

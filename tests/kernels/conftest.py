@@ -39,26 +39,21 @@ class Ran(Shown):
 
     @property
     def kinds(self) -> list[str]:
-        """The types of the outputs; a picture of ours is ``document``."""
         return ["document" if _document(o) else str(o["output_type"]) for o in self.outputs]
 
     @property
     def documents(self) -> list[Trace | Sweep]:  # type: ignore[override]  # read anew each time
-        """Our documents, validated."""
         return [from_document(found) for o in self.outputs if (found := _document(o))]
 
     @property
     def texts(self) -> list[str]:
-        """The text of each document, as an untrusted notebook shows it."""
         return [str(o["data"]["text/plain"]) for o in self.outputs if _document(o)]
 
     def stream(self, name: str = "stdout") -> str:
-        """Return what was printed."""
         return "".join(o["text"] for o in self.outputs if o.get("name") == name)
 
     @property
     def value(self) -> str | None:
-        """The text of the last value."""
         shown = [o for o in self.outputs if o["output_type"] == "execute_result"]
         return str(shown[-1]["data"]["text/plain"]) if shown else None
 
@@ -138,11 +133,9 @@ class Kernel:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process of the kernel runs."""
         return bool(self._manager.is_alive())
 
     def interrupt(self) -> None:
-        """Press the stop button."""
         self._manager.interrupt_kernel()
 
     def start_ray(self, cell: str) -> Ran:
@@ -158,11 +151,9 @@ class Kernel:
         return ran
 
     def complete(self, text: str) -> dict[str, Any]:
-        """Ask for completions at the end of a text."""
         return self._reply(self.client.complete(text))
 
     def is_complete(self, text: str) -> str:
-        """Ask whether a console should run a text."""
         return str(self._reply(self.client.is_complete(text))["status"])
 
     def _reply(self, request: str) -> dict[str, Any]:

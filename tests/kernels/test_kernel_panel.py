@@ -43,7 +43,6 @@ class FrontEnd:
     printed: str = ""
 
     def run(self, cell: str) -> None:
-        """Run a cell to its end."""
         request = self.kernel.client.execute(cell)
         self.until(lambda message: _is_end(message, request))
 
@@ -70,11 +69,9 @@ class FrontEnd:
             self.printed += content["text"]
 
     def labelled(self, label: str) -> str:
-        """Return the newest widget with a label."""
         return [key for key, state in self.states.items() if state.get("description") == label][-1]
 
     def press(self, label: str) -> None:
-        """Press a button."""
         self._send(self.labelled(label), {"method": "custom", "content": {"event": "click"}})
 
     def choose(self, label: str, wanted: str) -> None:
@@ -93,21 +90,17 @@ class FrontEnd:
 
     @property
     def status(self) -> str:
-        """The line beside the bar of progress."""
         found = [s for s in self.states.values() if s.get("_model_name") == "LabelModel"]
         return next(str(s["value"]) for s in found if s["value"] not in ("", "Transports"))
 
     def until_status(self, begin: str) -> None:
-        """Take messages until the status begins with a word."""
         self.until(lambda _: self.status.startswith(begin))
 
     def until_points(self, count: int) -> None:
-        """Take messages until at least so many points are measured."""
         self.until(lambda _: self.point_count >= count)
 
     @property
     def point_count(self) -> int:
-        """How many points the status tells of."""
         found = re.search(r"(\d+) points?", self.status)
         return int(found[1]) if found else 0
 
@@ -118,12 +111,10 @@ class FrontEnd:
 
     @property
     def panel(self) -> list[dict[str, Any]]:
-        """What the output of the panel has held."""
         return next(iter(self.outputs.values()))
 
     @property
     def place(self) -> list[dict[str, Any]]:
-        """What the output of the picture has held."""
         return list(self.outputs.values())[1]
 
 

@@ -56,19 +56,16 @@ def messages(kernel: Kernel, cell: str) -> list[dict[str, Any]]:
 
 
 def kinds(seen: list[dict[str, Any]]) -> list[str]:
-    """Return the types of what is drawn, in order; equal neighbours once."""
     drawn = ("display_data", "update_display_data", "comm_open", "comm_msg", "comm_close", "error")
     all_kinds = [m["msg_type"] for m in seen if m["msg_type"] in drawn]
     return [kind for at, kind in enumerate(all_kinds) if all_kinds[at - 1 : at] != [kind]]
 
 
 def handle(message: dict[str, Any]) -> str:
-    """Return the display handle of a message."""
     return str(message["content"]["transient"]["display_id"])
 
 
 def of_kind(seen: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """Return the messages of a type."""
     return [message for message in seen if message["msg_type"] == kind]
 
 

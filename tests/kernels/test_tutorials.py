@@ -35,18 +35,15 @@ CURVE_BYTES, FRAMES = 1_200_000, 6""",
 
 
 def read(path: Path) -> nbformat.NotebookNode:
-    """Return a saved notebook."""
     notebook: nbformat.NotebookNode = nbformat.read(path, 4)  # type: ignore[no-untyped-call]
     return notebook
 
 
 def outputs(notebook: nbformat.NotebookNode) -> list[Any]:
-    """Return all outputs of the code cells of a notebook."""
     return [output for cell in notebook.cells for output in cell.get("outputs", ())]
 
 
 def documents(notebook: nbformat.NotebookNode) -> list[Any]:
-    """Return the documents of this package in the outputs of a notebook."""
     found = (output.get("data", {}).get(MIME_TYPE) for output in outputs(notebook))
     return [document for document in found if document is not None]
 

@@ -250,7 +250,6 @@ def test_other_code_is_refused_before_it_runs(shell: InteractiveShell) -> None:
 
 
 def code() -> object:
-    """Return a small pickle."""
     return pickle.dumps([1, 2, 3])
 
 

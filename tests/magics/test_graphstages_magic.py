@@ -33,12 +33,10 @@ def user(shell: InteractiveShell, client: Client) -> Iterator[InteractiveShell]:
 
 
 def notes(trace: Trace) -> str:
-    """Return what the document says about itself."""
     return " ".join(trace.quality.notes)
 
 
 def stages(trace: Trace) -> set[str]:
-    """Return the libraries whose stages were seen."""
     return {span.stage for span in trace.spans}
 
 

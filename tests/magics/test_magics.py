@@ -649,7 +649,6 @@ def test_nothing_is_kept_in_out(shell: InteractiveShell) -> None:
 
 
 def completed(shell: InteractiveShell, line: str) -> set[str]:
-    """Return what is offered at the end of a line."""
     completer = shell.Completer
     assert completer is not None
     completer.use_jedi = False

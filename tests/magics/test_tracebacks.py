@@ -20,7 +20,6 @@ OURS = str(Path(sp.__file__).parent)
 
 
 def frames(error: BaseException) -> list[str]:
-    """Return the files of the frames of a traceback."""
     return [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
 
 

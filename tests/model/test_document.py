@@ -50,7 +50,6 @@ REMEDIES = ("Take an undamaged copy", "Open a file", "Run: pip install")
 
 
 def golden(name: str) -> dict[str, Any]:
-    """Return the JSON data of a golden file."""
     data: dict[str, Any] = json.loads((DATA / f"{name}.serprof.json").read_bytes())
     return data
 
@@ -60,7 +59,6 @@ SWEEP = golden("sweep.v1")
 
 
 def small(**parts: Any) -> Trace:
-    """Return a trace of 9 ns with the given parts."""
     return Trace(name="x", started="2026-11-21T08:00:00.000Z", wall_ns=9, **parts)
 
 
@@ -281,7 +279,6 @@ def test_unknown_keys_are_ignored_everywhere(document: dict[str, Any]) -> None:
 
 
 def optional_keys(document: dict[str, Any]) -> list[tuple[str | int, ...]]:
-    """Return the paths whose removal the schema allows."""
     from jupyter_serprof.model.schema import validate
 
     def is_optional(path: tuple[str | int, ...]) -> bool:
@@ -334,7 +331,6 @@ def test_a_newer_version_asks_for_an_upgrade(
 
 
 def nested(levels: int, inside: object = None) -> object:
-    """Return lists within lists."""
     for _ in range(levels):
         inside = [inside]
     return inside

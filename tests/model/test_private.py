@@ -143,7 +143,6 @@ def secret_trace() -> Trace:
 
 
 def replace_name(span: Any, name: str) -> Any:
-    """Return a span of another name."""
     return span._replace(name=name)
 
 

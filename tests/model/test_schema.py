@@ -31,7 +31,6 @@ foreign = st.sampled_from(FOREIGN_VALUES) | json_values
 
 
 def schema_of(document: Mapping[str, object]) -> str:
-    """Return the name of the schema of a golden document."""
     return "sweep.v1.json" if document["format"] == "serprof.sweep" else "trace.v1.json"
 
 
@@ -46,7 +45,6 @@ LIBRARY = {name: library(name) for name in NAMES}
 
 
 def accepts(document: object, schema_name: str) -> bool:
-    """Return the verdict of the mini validator."""
     try:
         validate(document, schema_name)
     except DocumentError:

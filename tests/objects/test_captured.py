@@ -12,20 +12,16 @@ BIG = np.ones(150_000)
 
 
 def by_value(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function be of the notebook."""
     function.__module__ = "__main__"
     return function
 
 
 @by_value
 def use(at: int) -> float:
-    """Read a global."""
     return float(BIG[at])
 
 
 def closing(big: np.ndarray[Any, Any]) -> Callable[[int], float]:
-    """Return a function that holds an array."""
-
     def inner(at: int) -> float:
         return float(big[at])
 
@@ -33,8 +29,6 @@ def closing(big: np.ndarray[Any, Any]) -> Callable[[int], float]:
 
 
 def calling(inner: Callable[[int], float]) -> Callable[[int], float]:
-    """Return a function that holds a function."""
-
     def outer(at: int) -> float:
         return 2 * inner(at)
 

@@ -73,13 +73,11 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 @pytest.fixture
 def closed_socket() -> Iterator[socket.socket]:
-    """A socket, which no pickler takes."""
     with socket.socket() as made:
         yield made
 
 
 def paths(value: object, *, takes_functions: bool = True) -> list[str]:
-    """Return the paths only."""
     return [
         culprit.path
         for culprit in find_culprits(value, "a", seconds=60, takes_functions=takes_functions)
@@ -87,7 +85,6 @@ def paths(value: object, *, takes_functions: bool = True) -> list[str]:
 
 
 def nested_list(depth: int) -> list[object]:
-    """Return a list in a list in a list."""
     made: list[object] = []
     for _ in range(depth):
         made = [made]
@@ -95,12 +92,10 @@ def nested_list(depth: int) -> list[object]:
 
 
 def iter_nothing() -> Iterator[int]:
-    """Return a generator."""
     yield from ()
 
 
 def chain(length: int) -> Node:
-    """Return objects that each hold the next."""
     node = Node(None)
     for _ in range(length):
         node = Node(node)

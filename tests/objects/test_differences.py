@@ -12,7 +12,6 @@ from jupyter_serprof.objects.equality import Witness, differences
 
 
 def read_only(array: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> object:
-    """Return a copy that cannot be written to."""
     copied = array.copy(order="K")
     copied.flags.writeable = False
     return copied
@@ -85,7 +84,6 @@ def test_a_witness_sees_that_bytes_changed(value: object) -> None:
 
 
 def spoil(value: object) -> None:
-    """Change the first bytes of a value in place."""
     if isinstance(value, list | dict):
         spoil(value[0] if isinstance(value, list) else value["a"])
     elif isinstance(value, pd.DataFrame):

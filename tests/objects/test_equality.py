@@ -62,7 +62,6 @@ class Record:
 
 
 def circle() -> list[object]:
-    """Return a list that contains itself."""
     made: list[object] = [1]
     made.append(made)
     return made

@@ -37,7 +37,6 @@ class Reduced(Model):
 
 
 def looked(value: object, protocol: int = 5) -> dict[str, Any]:
-    """Return the details of the pickle of a value."""
     look = look_at(pickle.dumps(value, protocol), value)
     return {} if look is None else details_of(look)
 

@@ -27,7 +27,6 @@ class Surprise:
 
     @property
     def nbytes(self) -> object:
-        """Answer or raise."""
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer

@@ -37,16 +37,13 @@ class Later(loops.KernelTurns):
         self.waiting: deque[Callable[[], None]] = deque()
 
     def soon(self, call: Callable[[], None]) -> None:
-        """Call back at the next turn."""
         self.waiting.append(call)
 
     def later(self, pause_s: float, call: Callable[[], None]) -> None:
-        """Call back at the next turn."""
         assert pause_s > 0
         self.waiting.append(call)
 
     def turn(self, count: int = 1000) -> None:
-        """Give so many turns."""
         while self.waiting and count:
             count -= 1
             self.waiting.popleft()()
@@ -61,7 +58,6 @@ class Points:
     done: int = 0
 
     def steps(self) -> Steps:
-        """Measure one point at a time."""
         while self.done < self.count:
             if self.wrong and self.done:
                 raise self.wrong
@@ -70,17 +66,14 @@ class Points:
 
     @property
     def document(self) -> Sweep:
-        """A document that says how many points there were."""
         return Sweep(name=f"{self.done} points", started="")
 
     @property
     def is_done(self) -> bool:
-        """Whether all points are there."""
         return self.done == self.count
 
     @property
     def progress(self) -> Any:
-        """How far it is."""
         return SimpleNamespace(done=self.done, left=self.count - self.done, left_s=2.0)
 
 
@@ -94,7 +87,6 @@ class Watched:
     states: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Make the runner; each step takes a second, so that each is a turn."""
         seconds = iter(range(10_000))
         self.runner = Runner(
             self.turns,
@@ -236,7 +228,6 @@ class Offered:
     made: list[Points] = field(default_factory=list)
 
     def sources(self) -> list[Source]:
-        """Two that work and one that does not."""
         return [Source("x", "x: ndarray"), Source("d", "d: dict"), Source("t", "table", "no arrow")]
 
     def ways(self) -> list[Way]:
@@ -250,18 +241,15 @@ class Offered:
         ]
 
     def scale(self, source: str, ways: object) -> Scale:
-        """Give three sizes; a dict has one."""
         assert ways is not None
         return SCALE if source == "x" else Scale((), 0, 0, "One size.")
 
     def start(self, plan: Plan) -> Job:
-        """Remember the plan."""
         self.plans.append(plan)
         self.made.append(Points())
         return self.made[-1]
 
     def code(self, plan: Plan) -> str:
-        """Return a line."""
         return f"sweep {plan.source} {plan.low} {plan.high}"
 
 
@@ -272,15 +260,12 @@ class NoPlace:
         self.shown: list[str] = []
 
     def grow(self, doc: Sweep) -> None:
-        """Note a growing document."""
         self.shown.append(f"growing {doc.name}")
 
     def settle(self, doc: Document) -> None:
-        """Note the last one."""
         self.shown.append(doc.name)
 
     def close(self) -> None:
-        """Note the end."""
         self.shown.append("closed")
 
 
@@ -293,12 +278,10 @@ class Open:
     place: NoPlace = field(default_factory=NoPlace)
 
     def __post_init__(self) -> None:
-        """Make the panel."""
         self.panel = Panel(self.offer, WORDS, turns=self.turns, place=self.place)  # type: ignore[arg-type]  # as far as it is used
 
     @property
     def usable(self) -> set[str]:
-        """The buttons that work."""
         return {name for name, button in self.panel.buttons.items() if not button.disabled}
 
 

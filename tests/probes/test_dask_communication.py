@@ -19,12 +19,10 @@ OTHERS_BYTES, OUR_BYTES = 111, 222
 
 
 def leaving(at: int, size: int) -> list[Any]:
-    """Return the note of a graph that leaves, as an agent makes it."""
     return ["update-graph", "out", at, at, at + 10, size, 1, None]
 
 
 def arriving(at: int, size: int) -> list[Any]:
-    """Return the note of a graph that comes in."""
     return ["update-graph", "in", at, at + 10, at + 20, size, 1, None]
 
 

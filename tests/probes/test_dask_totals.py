@@ -166,7 +166,6 @@ class Scheduler:
 
         @staticmethod
         def get(key: str) -> Task:
-            """Return the task."""
             return Task(key)
 
 

@@ -65,14 +65,12 @@ class TestInterpreter(ProbeContract):
     probe = InterpreterProbe
 
     def call(self) -> object:
-        """Wait for a thread."""
         thread = threading.Thread(target=int)
         thread.start()
         thread.join()
         return thread.is_alive()
 
     def failing_call(self) -> object:
-        """Import what is not there."""
         return importlib.import_module("serprof_no_such_module")
 
 
@@ -126,7 +124,6 @@ class LateProbe(Probe):
     name, library = "late", FIRST
 
     def places(self) -> list[Place]:
-        """Return the function."""
         return [Place(f"{FIRST}:work", "user")]
 
 

@@ -45,7 +45,6 @@ class TestQueueProbe(ProbeContract):
             queue.join_thread()
 
     def failing_call(self) -> object:
-        """Put into a closed queue."""
         self.closed.close()
         self.closed.put(1)
         return None

@@ -29,7 +29,6 @@ class Client:
     """What the made-up library offers."""
 
     def send(self, data: bytes) -> int:
-        """Return the length of the data."""
         if not data:
             message = "nothing to send"
             raise ValueError(message)
@@ -46,14 +45,12 @@ class CourierProbe(Probe):
     name, library = "courier", NAME
 
     def places(self) -> list[Place]:
-        """Return a method of the class, the inherited one, and a function."""
         places = ("Client.send", "Courier.send", "ping")
         return [Place(f"{NAME}:{place}", "user") for place in places]
 
 
 @pytest.fixture(autouse=True)
 def courier(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """The made-up library, imported."""
     module = types.ModuleType(NAME)
     module.__spec__ = ModuleSpec(NAME, None)
     vars(module).update(Client=Client, Courier=Courier, ping=lambda: "pong")
@@ -67,11 +64,9 @@ class TestCourier(ProbeContract):
     probe = CourierProbe
 
     def call(self) -> object:
-        """Send through the inherited method, and ping."""
         return Courier().send(b"abc"), sys.modules[NAME].ping()
 
     def failing_call(self) -> object:
-        """Send nothing."""
         return Courier().send(b"")
 
 
@@ -79,7 +74,6 @@ class Careless(CourierProbe):
     """Does what a probe must not do."""
 
     def remove(self) -> None:
-        """Forget to remove."""
         self._subscriptions.clear()
 
 
@@ -87,7 +81,6 @@ class Littering(CourierProbe):
     """Patches by hand."""
 
     def arm(self, recorder: Recorder) -> None:
-        """Assign into the library."""
         super().arm(recorder)
         hook = Client.send
         setattr(Client, "send", lambda self, data: hook(self, data))  # noqa: B010, PLW0108
@@ -97,7 +90,6 @@ class Forgetful(CourierProbe):
     """Hides what it could not see."""
 
     def unseen(self) -> tuple[str, ...]:
-        """Return nothing."""
         return ()
 
 

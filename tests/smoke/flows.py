@@ -88,7 +88,6 @@ class Kernels:
         self._begun[library] = made.client.execute(setup_of(library))
 
     def of(self, library: str) -> Kernel:
-        """Give the kernel in which a library was started."""
         if not self._kernels[library].is_alive:
             self._begin(library)
         kernel = self._kernels[library]
@@ -100,7 +99,6 @@ class Kernels:
         return kernel
 
     def close(self) -> None:
-        """Stop the clusters and end the kernels."""
         for kernel in self._kernels.values():
             if kernel.is_alive:
                 kernel.run("stop()")

@@ -57,7 +57,6 @@ class Estimator:
         self.depth = depth
 
     def fit(self) -> Estimator:
-        """Learn nothing."""
         self.coef_ = np.arange(300.0)
         self.trees_ = [Model(threshold=float(i), left=None, right=[i] * 5) for i in range(50)]
         self.classes_ = np.array(["a", "b"], dtype=object)
@@ -74,11 +73,9 @@ class Rebuilt:
         self.name, self.items, self.pairs = name, list[object](), dict[object, object]()
 
     def append(self, item: object) -> None:
-        """Take an item."""
         self.items.append(item)
 
     def extend(self, items: list[object]) -> None:
-        """Take items."""
         self.items.extend(items)
 
     def __setitem__(self, key: object, value: object) -> None:
@@ -142,7 +139,6 @@ def by_value_class() -> type:
         table: ClassVar = list(range(50))
 
         def use(self) -> int:
-            """Use a global."""
             return len(TABLE)
 
     return Local
@@ -162,7 +158,6 @@ def function() -> Callable[[], object]:
 
 
 def shared() -> list[object]:
-    """Return one list in many places."""
     one = [f"part {i}" for i in range(40)]
     return [one, {"again": one}, (one, [one, one]), Model(one=one)]
 

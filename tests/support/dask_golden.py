@@ -137,7 +137,6 @@ def repeats(*counts: tuple[object, object], kind: str = "compute", wall: float =
 
 
 def embedded(size: int | None, layer: str = "mysum", name: str = ARRAY, count: int = 100) -> Trace:
-    """Return a graph with one object in it."""
     return run(graph=size, tables=[graph_table((f"{layer}-{HASH}", name, size, count))])
 
 

@@ -32,7 +32,6 @@ def started() -> Iterator[Client]:
 
 
 def scheduler_tasks(client: Client) -> dict[Any, Any]:
-    """Return the tasks that the scheduler knows."""
     cluster: Any = client.cluster
     found: dict[Any, Any] = cluster.scheduler.tasks
     return found
@@ -52,14 +51,12 @@ def small_array() -> Any:
 
 
 def gated(value: Any) -> Any:
-    """Wait until the test opens the gate."""
     ARRIVED.set()
     GATE.wait(_PATIENCE_S)
     return value
 
 
 def failing(_: Any) -> Any:
-    """Raise what a user's task raises."""
     message = "of the user"
     raise LookupError(message)
 

@@ -16,14 +16,12 @@ class Shown:
 
     @property
     def trace(self) -> Trace:
-        """The only document."""
         (document,) = self.documents
         assert isinstance(document, Trace)
         return document
 
     @property
     def sweep(self) -> Sweep:
-        """The only document."""
         (document,) = self.documents
         assert isinstance(document, Sweep)
         return document

@@ -16,14 +16,12 @@ US, MS = 1_000, 1_000_000
 
 
 def loaded(path: Path) -> Trace:
-    """Return the trace in a file."""
     trace = sp.load(path)
     assert isinstance(trace, Trace)
     return trace
 
 
 def placed(trace: Trace) -> list[tuple[str, str, str, int, int]]:
-    """Return the spans without the assumed wait."""
     return [
         (span.stage, span.name, span.lane, span.start_ns, span.duration_ns)
         for span in trace.spans

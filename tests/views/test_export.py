@@ -14,13 +14,11 @@ MS = 1_000_000
 
 
 def trace() -> Trace:
-    """Return a pickle with a collection inside, of ten ms."""
     spans = [("pickle.dumps", "client/main", 0, 8, 8_000_000), ("gc", "client/main", 1, 2, None, 0)]
     return analyse(make_trace(spans, name='f("a, b")', wall_ms=10))
 
 
 def sweep() -> Sweep:
-    """Return two runs through one transport, and one that failed."""
     points = (
         Point("ray", 800, 0, True, 9 * MS, 900, {"ray.store": 5 * MS}),  # noqa: FBT003
         Point("ray", 800, 1, False, 4 * MS, None, {"ray.store": 3 * MS, "gc": MS}),  # noqa: FBT003

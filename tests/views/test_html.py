@@ -21,7 +21,6 @@ BREAKOUT = "</script><script>alert(1)</script><!--"
 
 
 def small() -> Trace:
-    """Return a trace of one span."""
     return make_trace([("pickle.dumps", "client/main", 0, 4, 800)])
 
 

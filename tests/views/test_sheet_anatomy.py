@@ -12,7 +12,6 @@ def anatomy(*parts: Part) -> Anatomy:
 
 
 def part(label: str, size: int, state: str = "") -> Part:
-    """Return a part of the root."""
     return Part(label, f"model{label}", "dict", 0, size, size, state=state)
 
 
@@ -24,7 +23,6 @@ def drawn(*found: Anatomy) -> Sheet:
 
 
 def texts(sheet: Sheet) -> list[str]:
-    """Return all words of a picture."""
     return [mark.text for mark in sheet.marks if isinstance(mark, Label)]
 
 

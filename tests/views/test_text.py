@@ -126,7 +126,6 @@ def make_put_get() -> Trace:
 
 
 def make_empty() -> Trace:
-    """Return a trace in which nothing was seen."""
     return Trace(name="1 + 1", started=STARTED, wall_ns=12_345, waterfall=Waterfall((), 12_345))
 
 
@@ -224,12 +223,10 @@ def _points(variant: str, wall_ms: float, stages: Mapping[str, float], count: in
 
 
 def late(pieces: tuple[tuple[int, int], ...]) -> Row:
-    """Return a row that owns half of 60 ms, in these pieces."""
     return make_row("pickle.dumps", 0, 30 * MS, pieces=pieces, count=60)
 
 
 def two_sizes() -> Sweep:
-    """Return the runs of the round trip, and the same at 1 kB."""
     sweep = make_sweep()
     small = (replace(point, size_bytes=1_000) for point in sweep.points)
     return replace(sweep, kind="sweep", points=(*small, *sweep.points))

@@ -9,12 +9,10 @@ from jupyter_serprof.views.kit.table import width as columns_of
 
 
 def part(label: str, parent: int, size: int, **given: object) -> Part:
-    """Return a part without parts of its own."""
     return Part(label, f"x{label}", "dict", parent, size, size, **given)  # type: ignore[arg-type]
 
 
 def anatomy(*parts: Part, notes: tuple[str, ...] = ()) -> Anatomy:
-    """Return an anatomy of a root of 20 bytes and these parts."""
     inside = sum(one.in_band_bytes for one in parts if one.parent == 0)
     beside = sum(one.out_of_band_bytes for one in parts if one.parent == 0)
     root = Part("x", "x", "Model", -1, 20, 20 + inside, beside, 1_500_000)

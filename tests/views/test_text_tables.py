@@ -18,13 +18,11 @@ TABLES = computation().tables
 
 
 def block(table: Table, columns: int = 100) -> list[str]:
-    """Return the lines of one table."""
     (lines,) = table_blocks(replace(make_put_get(), tables=(table,)), columns)
     return lines
 
 
 def one_cell(value: Scalar, unit: str) -> str:
-    """Return how a value is printed."""
     columns = (TableColumn("name", "name"), TableColumn("it", "it", unit))
     return (
         block(Table("k", "T", columns, (("row", value), ("other", 7))))[2].split("row")[1].strip()
@@ -89,7 +87,6 @@ def test_an_empty_table_is_not_mentioned() -> None:
 
 
 def shared(*shares: float) -> Table:
-    """Return the objects of a graph, each with a share of its bytes."""
     full = graph_table(*((f"f{at}", "", 10**6, 1) for at in range(len(shares))))
     rows = zip(full.rows, shares, strict=True)
     return replace(full, rows=tuple((*row[:4], share, *row[5:]) for row, share in rows))

@@ -26,19 +26,16 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 def small(name: str = "small") -> Trace:
-    """Return a trace of one span."""
     return make_trace([("pickle.dumps", "client/main", 0, 4, 800)], name=name)
 
 
 def sweep() -> Sweep:
-    """Return the golden sweep."""
     doc = load(DATA / "sweep.v1.serprof.json")
     assert isinstance(doc, Sweep)
     return doc
 
 
 def shell(monkeypatch: pytest.MonkeyPatch, **attributes: object) -> None:
-    """Let IPython have a shell with these attributes."""
     made = SimpleNamespace(**{"user_ns": {}, **attributes})
     module = ModuleType("IPython")
     module.get_ipython = lambda: made  # type: ignore[attr-defined]

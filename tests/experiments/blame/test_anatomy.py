@@ -15,7 +15,6 @@ from jupyter_serprof.model import Anatomy
 
 
 def path_bytes(anatomy: Anatomy) -> dict[str, int]:
-    """Return the bytes of every part by path."""
     return {part.path: part.bytes for part in anatomy.parts}
 
 
@@ -78,7 +77,6 @@ def test_every_part_has_the_bytes_that_it_has_in_the_stream(kind: str) -> None:
 
 
 def nested() -> st.SearchStrategy[Any]:
-    """Return containers in containers, some of them the same object in several places."""
     texts = st.sampled_from([f"word {i}" for i in range(40)])
     leaves = st.integers() | texts | st.booleans() | st.none() | st.floats()
     return st.recursive(

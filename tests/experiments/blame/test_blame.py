@@ -23,14 +23,12 @@ from jupyter_serprof.model.anatomy import anatomy_document
 
 
 def part_of(anatomy: Anatomy, path: str) -> Part:
-    """Return the part of that path."""
     found = {part.path: part for part in anatomy.parts}
     assert path in found, list(found)
     return found[path]
 
 
 def unpicklable(anatomy: Anatomy) -> dict[str, str]:
-    """Return path and note of what cannot be pickled."""
     return {part.path: part.note for part in anatomy.parts if part.state == "unpicklable"}
 
 
@@ -327,7 +325,6 @@ class Growing:
 
 
 def letters() -> Iterator[str]:
-    """Yield a letter."""
     yield "a"
 
 

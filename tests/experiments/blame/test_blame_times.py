@@ -102,7 +102,6 @@ class Stalls:
     next_is_late = False
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
-        """Wait once."""
         if self.next_is_late:  # a sleep of 0 s lets others run, too
             self.next_is_late = False
             time.sleep(0.05)

@@ -10,7 +10,6 @@ from jupyter_serprof.model import Trace
 
 
 def trace() -> Trace:
-    """Return a document to add to."""
     return Trace(name="y", started="", wall_ns=1)
 
 

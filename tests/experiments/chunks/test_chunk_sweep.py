@@ -52,12 +52,10 @@ def _nothing_armed() -> Iterator[None]:
 
 
 def make(chunk: float) -> Any:
-    """Return a sum over an array of so large chunks."""
     return (da.ones((20, 20), chunks=chunk) + 1).sum()
 
 
 def notes(sweep: Sweep) -> str:
-    """Return what the document says about itself."""
     return " ".join(sweep.quality.notes)
 
 

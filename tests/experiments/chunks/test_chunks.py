@@ -19,7 +19,6 @@ CHUNKS = tuple(round(100 * 40 ** (step / 7)) for step in range(8))
 
 
 def tasks(chunk: float) -> int:
-    """Return how many square chunks a square array has."""
     return math.ceil(EDGE / chunk) ** 2
 
 
@@ -62,20 +61,17 @@ def runs(  # noqa: PLR0913  (what a simulation may vary)
 
 
 def found(*args: object, **options: object) -> Recommendation:
-    """Return the recommendation of simulated runs."""
     result = recommend(*runs(*args, **options))  # type: ignore[arg-type]  # passed on
     assert result is not None
     return result
 
 
 def values(result: Recommendation) -> tuple[float, float, float]:
-    """Return lowest, best and highest recommended value."""
     low, best, high = (result.sizes[at] for at in (result.low, result.best, result.high))
     return low.parameter, best.parameter, high.parameter
 
 
 def said(result: Recommendation) -> Finding:
-    """Return the finding."""
     return chunk_finding(result, "chunk", "make(chunk)", "x = x.rechunk(<best>)")
 
 

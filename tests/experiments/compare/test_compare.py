@@ -39,7 +39,6 @@ def points(
 
 
 def sweep(*runs: tuple[Point, ...], name: str = "f()", **facts: object) -> Sweep:
-    """Return a document of these runs."""
     found = tuple(point for each in runs for point in each)
     variants = tuple(Variant(key, key.title()) for key in dict.fromkeys(p.variant for p in found))
     plain = Sweep(name=name, started="", variants=variants, points=found, control=STEADY)
@@ -53,7 +52,6 @@ def trace(*, name: str = "f()", wall_ms: float = 10, outcome: str = "ok") -> Tra
 
 
 def line(changes: Sequence[Change], stage: str) -> Change:
-    """Return the only line of a stage."""
     (found,) = [change for change in changes if change.stage == stage]
     return found
 

@@ -52,7 +52,6 @@ def everywhere(factor: float) -> dict[str, float]:
 
 
 def wall(found: Comparison) -> tuple[str, str]:
-    """Return verdict and reason of the wall time."""
     return found.changes[0].verdict, found.changes[0].reason
 
 

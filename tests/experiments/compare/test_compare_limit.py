@@ -26,7 +26,6 @@ def change(stage: str = "", low: float | None = 1.2, after_ms: float = 15, **fac
 
 
 def comparison(*changes: Change, noise: float | None = 0.05) -> Comparison:
-    """Return a comparison of these lines."""
     return Comparison(before="a", after="b", changes=changes, noise_share=noise)
 
 

@@ -12,7 +12,6 @@ from jupyter_serprof.model import from_document, to_document
 
 
 def started(call: Callable[[], object], repeat: int) -> Repeats:
-    """Return repeats whose cold run is done."""
     first = Recording("f()", detail=False)
     with first:
         call()

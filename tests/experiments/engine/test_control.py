@@ -26,7 +26,6 @@ MS = 1_000_000
 
 
 def runs_of(call: Callable[[], object], repeat: int) -> Sweep:
-    """Return a document of one cold run and so many warm ones."""
     first = Recording("f()", detail=False)
     with first:
         call()
@@ -34,7 +33,6 @@ def runs_of(call: Callable[[], object], repeat: int) -> Sweep:
 
 
 def pickled() -> object:
-    """Return a small pickle."""
     return pickle.dumps([1])
 
 
@@ -215,7 +213,6 @@ class _Client:
         self.address = address
 
     def scheduler_info(self) -> dict[str, str]:
-        """Return what a scheduler tells of itself."""
         if self.address is None:
             raise OSError
         return {"address": self.address}

@@ -53,7 +53,6 @@ class Calling:
         self.call = call
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Become a text."""
         self.call()
         return str, ("value",)
 
@@ -65,7 +64,6 @@ class CallingArray:
         self.call = call
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Become an array that is worth a buffer of its own."""
         self.call()
         return type(self)._again, (np.zeros(10_000),)
 
@@ -75,7 +73,6 @@ class CallingArray:
 
 
 def summed(call: Call, chunk: float = 5) -> Any:
-    """Return a small collection that is not computed yet."""
     call()
     return import_module("dask.array").ones((20, 20), chunks=int(chunk)).sum()
 
@@ -84,7 +81,6 @@ class TestRoundTrip(ExperimentContract):
     """One value, two transports."""
 
     def make(self, call: Call) -> Experiment[Sweep]:
-        """Return a trip."""
         return RoundTrip(Calling(call), transports=TRANSPORTS, repeat=2)
 
 
@@ -92,8 +88,6 @@ class TestSizeSweep(ExperimentContract):
     """Two sizes, two transports."""
 
     def make(self, call: Call) -> Experiment[Sweep]:
-        """Return a sweep of bytes."""
-
         def made(size: float) -> bytes:
             call()
             return b"x" * int(size)
@@ -105,8 +99,6 @@ class TestSizeSweepOfCode(ExperimentContract):
     """Two sizes of code."""
 
     def make(self, call: Call) -> Experiment[Sweep]:
-        """Return a sweep of code."""
-
         def dumped(size: float) -> bytes:
             call()
             return pickle.dumps(b"x" * int(size))
@@ -118,7 +110,6 @@ class TestRepeats(ExperimentContract):
     """One piece of code."""
 
     def make(self, call: Call) -> Experiment[Sweep]:
-        """Return four warm runs."""
         return Repeats(lambda: pickle.dumps(call()), "f()", repeat=4)
 
 
@@ -126,7 +117,6 @@ class TestAgainst(ExperimentContract):
     """One piece of code against a document."""
 
     def make(self, call: Call) -> Experiment[Sweep]:
-        """Return eight warm runs."""
         before = run(Repeats(lambda: pickle.dumps(1), "f()", repeat=2))
         return Against(before, Repeats(lambda: pickle.dumps(call()), "f()", repeat=3))
 
@@ -135,7 +125,6 @@ class TestPairs(ExperimentContract):
     """Two pieces of code in turns."""
 
     def make(self, call: Call) -> Experiment[Sweep]:
-        """Return three pairs."""
         return Pairs([lambda: pickle.dumps(call())] * 2, ["f", "f"], repeat=3)
 
 
@@ -143,7 +132,6 @@ class TestBlameRun(ExperimentContract):
     """The anatomy of one value."""
 
     def make(self, call: Call) -> Experiment[Trace]:
-        """Return a recording and an anatomy."""
         return BlameRun([Calling(call)], budget_s=1e6)
 
 
@@ -152,7 +140,6 @@ class TestTryout(ExperimentContract):
     """One value, two remedies."""
 
     def make(self, call: Call) -> Experiment[Sweep]:
-        """Return trials of protocol 5 and of buffers beside the pickle."""
         return Tryout(CallingArray(call), now="pickle4", name="a", budget_s=1e6, pairs=3)
 
 
@@ -161,7 +148,6 @@ class TestCodeTryout(ExperimentContract):
     """One value that code sent, two remedies."""
 
     def make(self, call: Call) -> Experiment[Trace]:
-        """Return trials of what a recording of code has seen."""
         sent = [Crossed(CallingArray(call), "pickle4", 60_000, Counter(["pickle"]))]
         return CodeTryout(make_trace([]), sent, {}, budget_s=1e6)
 
@@ -184,7 +170,6 @@ class TestDaskTryout(ExperimentContract):
     """One graph with an embedded array, two remedies."""
 
     def make(self, call: Call) -> Experiment[Sweep]:
-        """Return trials of a key of its own and of scattering."""
         return CalledGraph(call)
 
 
@@ -193,7 +178,6 @@ class TestGraphRepeats(ExperimentContract):
     """One Dask computation."""
 
     def make(self, call: Call) -> Experiment[Sweep]:
-        """Return two warm runs."""
         return GraphRepeats(lambda: summed(call), "x.sum()", repeat=2)
 
 
@@ -202,7 +186,6 @@ class TestGraphStages(ExperimentContract):
     """One run of one Dask computation."""
 
     def make(self, call: Call) -> Experiment[Trace]:
-        """Return its stages."""
         return GraphStages(lambda: summed(call), "x.sum()")
 
 
@@ -211,7 +194,6 @@ class TestChunkSweep(ExperimentContract):
     """One Dask computation with three chunk sizes."""
 
     def make(self, call: Call) -> Experiment[Sweep]:
-        """Return a sweep."""
         return ChunkSweep(lambda chunk: summed(call, chunk), (5, 10, 20), repeat=1, seed=1)
 
 
@@ -231,6 +213,5 @@ def client(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sync() -> Iterator[None]:
-    """Let Dask compute in this thread."""
     with import_module("dask").config.set(scheduler="sync"):
         yield

@@ -145,7 +145,6 @@ class _Counting(Probe):
     library = "sys"
 
     def refine(self, run: Page) -> None:
-        """Leave a note in the document."""
         run.notes.append("counted")
 
 

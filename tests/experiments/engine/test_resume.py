@@ -31,7 +31,6 @@ class Pressed:
         self.left = at
 
     def __call__(self, size: float) -> bytes:
-        """Return so many bytes."""
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
@@ -39,14 +38,12 @@ class Pressed:
 
 
 def resumed(*, measure: bool = True) -> sp.Sweep:
-    """Go on with a sweep."""
     sweep = sp.resume(measure=measure)
     assert isinstance(sweep, sp.Sweep)
     return sweep
 
 
 def points(sweep: sp.Sweep) -> Counter[tuple[float | None, int, bool]]:
-    """Return which points there are."""
     return Counter((point.parameter, point.repeat, point.cold) for point in sweep.points)
 
 

@@ -15,20 +15,17 @@ class Clock:
         self.now_s = 0.0
 
     def monotonic(self) -> float:
-        """Return what it is."""
         return self.now_s
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A clock that stands still."""
     made = Clock()
     monkeypatch.setattr(sweep_plan, "time", made)
     return made
 
 
 def at(passes: PassPlan, number: int) -> PassPlan:
-    """Return passes of which so many are over."""
     passes.number = number
     return passes
 

@@ -62,12 +62,10 @@ def _gate() -> Iterator[None]:
 
 
 def stages(made: Any, **options: Any) -> GraphStages:
-    """Return the experiment on a value."""
     return GraphStages(lambda: made, "x", **options)
 
 
 def notes(trace: Trace) -> str:
-    """Return what the document says about itself."""
     return " ".join(trace.quality.notes)
 
 
@@ -110,7 +108,6 @@ def interrupted_wait(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def collections() -> dict[str, Any]:
-    """Return one collection of each kind."""
     frame = pd.DataFrame({"key": [1, 2, 1, 2], "x": range(4)})
     return {
         "array": small_array(),

@@ -100,7 +100,6 @@ class Handed:
 
 
 def long() -> object:
-    """Take so long that one recording holds one run."""
     time.sleep(0.0015)
     return None
 
@@ -134,7 +133,6 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, type[Transport]]:
 
 
 def add_fake(known: dict[str, type[Transport]], key: str, *steps: object) -> None:
-    """Put a transport in the place of another."""
     known[key] = type("F", (Fake,), {"key": key, "title": f"fake {key}", "steps": steps})
 
 
@@ -145,7 +143,6 @@ def variants(sweep: Sweep) -> dict[str, Variant]:
 
 
 def moved(value: object, *keys: str, repeat: int | None = 1) -> dict[str, Variant]:
-    """Run a round trip and return its rows."""
     return variants(run(RoundTrip(value, transports=keys or LOCAL, repeat=repeat)))
 
 

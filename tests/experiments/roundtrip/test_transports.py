@@ -36,7 +36,6 @@ class FakeRay(ModuleType):
 
 
 def with_ray(monkeypatch: pytest.MonkeyPatch, ray: FakeRay) -> FakeRay:
-    """Put a fake in the place of Ray."""
     monkeypatch.setitem(sys.modules, "ray", ray)
     return ray
 
@@ -162,7 +161,6 @@ class FakeDistributed(ModuleType):
 
 @pytest.fixture
 def without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python without distributed."""
     monkeypatch.setitem(sys.modules, "distributed", None)
 
 

@@ -14,7 +14,6 @@ from jupyter_serprof.objects.ask import size_bytes
 
 
 def size_of(value: object, measure: str) -> int:
-    """Return the size of a value in the measure of its generator."""
     if measure == "pickled":
         return len(pickle.dumps(value, protocol=5))
     if isinstance(value, Mapping):

@@ -70,17 +70,14 @@ class Ways:
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch, clock: TickClock) -> Ways:
-    """Scripted transports in the place of the real ones."""
     return Ways(monkeypatch, clock)
 
 
 def of_bytes(sizes: Sequence[int] = SIZES, **options: Any) -> SizeSweep:
-    """Return a sweep of texts of bytes."""
     return SizeSweep(lambda n: b"x" * int(n), sizes, **{"repeat": 2, "seed": 1} | options)
 
 
 def valid(sweep: Sweep) -> Sweep:
-    """Return what a reader of the document gets."""
     again = from_document(json.loads(json.dumps(to_document(sweep))))
     assert isinstance(again, Sweep)
     return again

@@ -183,7 +183,6 @@ def test_rays_store_bounds_what_goes_through_ray(
 
 
 def a_ray(store_bytes: float, free: dict[str, float]) -> object:
-    """Return a Ray that runs, with so much of its store free."""
     return SimpleNamespace(
         is_initialized=lambda: True,
         cluster_resources=lambda: {"object_store_memory": store_bytes},
