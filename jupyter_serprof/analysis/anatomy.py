@@ -234,7 +234,6 @@ def _where(found: Accused) -> str:
 
 
 def _nobody(anatomy: Anatomy) -> str:
-    """Say the size, and which part is the largest although it has not most."""
     said = f"{code_text(anatomy.name)} is {format_bytes(anatomy.total_bytes)} when pickled"
     parts = [part for part in anatomy.parts if part.parent == 0]
     if not parts:

@@ -143,7 +143,6 @@ class _Thread:
             self._close()
 
     def end(self) -> list[Written]:
-        """Return the entries."""
         if self._held is not None:
             self._put(*self._held, {}, is_whole=True)
         while len(self._around) > 1:

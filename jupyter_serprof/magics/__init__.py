@@ -42,7 +42,6 @@ class _Loaded:
             _matchers(shell).append(complete_options)
 
     def remove(self, shell: InteractiveShell) -> None:
-        """Take them away."""
         self.cell.abandon()
         for kind in ("line", "cell"):
             for name in SYNTAXES:

@@ -88,7 +88,6 @@ class _Interrupted:
     error: KeyboardInterrupt
 
     def visit(self, _: object) -> object:
-        """Answer as a transformer of IPython."""
         raise self.error
 
 

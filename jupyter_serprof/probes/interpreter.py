@@ -48,7 +48,6 @@ _LOADED = ""
 
 
 def _note_loaded(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
-    """Note whether the module is there already."""
     return args, kwargs, bool(args) and args[0] in sys.modules
 
 
@@ -89,7 +88,6 @@ class _Presses:
         self._hook: object = None
 
     def add(self, callback: object) -> None:
-        """Watch a callback of the collector."""
         if not self._callbacks:
             # Another one each time: the last one may still stand behind a hook of the user.
             self._hook = sys.unraisablehook = partial(self._hear, sys.unraisablehook)
@@ -140,7 +138,6 @@ class _OwnThread:
         self.now, self.failed = recorder.now, recorder.failed
 
     def add(self, record: Record) -> None:
-        """Pass a record on if it is of that thread."""
         if record[1] == self._recorder.thread:
             self._recorder.add(record)
 

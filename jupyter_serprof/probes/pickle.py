@@ -154,7 +154,6 @@ class _PickleFamily(Probe):
     modules: ClassVar[tuple[str, ...]] = ()
 
     def places(self) -> list[Place]:
-        """Return the four functions of the library."""
         return pickle_places(self.library)
 
     def arm(self, recorder: Recorder) -> None:
@@ -184,7 +183,6 @@ class _PickleFamily(Probe):
                 self.arm_place(place, recorder, owner=main, attribute=name)
 
     def refine(self, run: Page) -> None:
-        """Give the spans their sizes."""
         complete_pickles(run.drafts)
 
     def unseen(self) -> Sequence[str]:

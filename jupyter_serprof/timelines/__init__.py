@@ -160,7 +160,6 @@ def _refuse(problem: str) -> NoReturn:
 
 
 def _text(value: object) -> str:
-    """Return a text, or nothing for anything else."""
     return value if isinstance(value, str) else ""
 
 

@@ -219,7 +219,6 @@ def _font(size: float, is_bold: bool) -> FontProperties:
 
 @cache
 def _characters(is_bold: bool) -> frozenset[int]:
-    """Return the characters that the font can draw."""
     from matplotlib.font_manager import findfont, get_font
 
     return frozenset(get_font(findfont(_font(10, is_bold))).get_charmap())

@@ -121,7 +121,6 @@ def rows_of(doc: Given, what: str | None = None) -> Rows:
 
 
 def _tables(doc: Given) -> dict[str, Callable[[], Rows]]:
-    """Return which tables there are of a document."""
     if isinstance(doc, Anatomy):
         return {"parts": lambda: _parts([doc])}
     if isinstance(doc, Comparison):

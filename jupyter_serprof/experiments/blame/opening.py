@@ -173,7 +173,6 @@ def _open_container(node: Node) -> None:
 
 
 def _items(value: object, flat: tuple[object, ...], count: int) -> Iterator[Node]:
-    """Yield the items, of a long container as runs."""
     whole = Node(value, items=flat, count=count)
     if count <= MOST_ITEMS:
         yield from singles(whole)
@@ -284,7 +283,6 @@ def _list_node(part: list[Any], inside: Iterable[Node]) -> Node:
 
 
 def _names(value: object, label: str) -> list[str]:
-    """Return the names of closure variables or of defaults."""
     if label == "<blocks>":
         return block_labels(value)
     if label == "<bases>":

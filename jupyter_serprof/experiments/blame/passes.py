@@ -80,7 +80,6 @@ class Pass:
         node.in_band_bytes, node.out_of_band_bytes, node.duration_ns = size, beside, took
 
     def _close(self, node: Node) -> None:
-        """Dump a part that stays closed."""
         counter = self._counter
         beside, met = counter.sink.buffer_bytes, len(counter.met)
         if node.steps is None and not is_atom(node.value) and node.items is None:

@@ -60,7 +60,6 @@ class _Branch:
     duration_ns: int = 0
 
     def add_up(self) -> None:
-        """Sum what is inside."""
         for branch in self.inside:
             branch.add_up()
         self.size_bytes, self.buffer_bytes, self.duration_ns = _added(
@@ -68,7 +67,6 @@ class _Branch:
         )
 
     def add(self, size_bytes: int, buffer_bytes: int = 0, took_ns: int = 0) -> None:
-        """Have more of its own."""
         self.own = _added(self.own, (size_bytes, buffer_bytes, took_ns))
 
     @property

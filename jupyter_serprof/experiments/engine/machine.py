@@ -123,7 +123,6 @@ class MachineCheck:
 
 
 def _timed(work: Mapping[str, Callable[[], object]]) -> dict[str, int]:
-    """Return how long each kind took, ns."""
     work["pickle"]()  # into the caches, whatever the run before has left there
     return {key: _duration_ns(call) for key, call in work.items()}
 

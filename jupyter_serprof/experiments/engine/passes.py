@@ -145,7 +145,6 @@ class PassSweep:
         self._visits: deque[Visit] = deque()
 
     def _first_pass(self) -> deque[Visit]:
-        """Plan the first pass."""
         raise NotImplementedError
 
     def _visit(self, visit: Visit) -> Steps:
@@ -229,7 +228,6 @@ class PassSweep:
         return bool(again) and self._passes.follows(lambda: self._visits_s(again) or 0.0)
 
     def _planned(self) -> list[Visit]:
-        """Return the visits that are sure to come."""
         if self._passes.number < 0:
             every = [Visit(0, at, self._keys) for at in self._record.parameters]
             return every * (1 + self._passes.sure)

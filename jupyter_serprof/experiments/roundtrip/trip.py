@@ -204,7 +204,6 @@ class RoundTrip:
         return with_findings(made_here(sweep, self._latest), summarize_sweep)
 
     def _row(self, transport: Transport) -> Variant:
-        """Return a transport as the document has it now."""
         key, title, count = transport.key, transport.title, self._count(transport)
         if key in self._variants:
             return self._variants[key]

@@ -82,7 +82,6 @@ def _floats(count: int) -> object:
 
 
 def _texts(random: Any, count: int) -> list[str]:  # noqa: ANN401
-    """Return ``count`` texts of hexadecimal digits."""
     digits = random.bytes(count * _TEXT // 2).hex()
     return [digits[at : at + _TEXT] for at in range(0, count * _TEXT, _TEXT)]
 
@@ -111,7 +110,6 @@ def _text_frame(count: int) -> object:
 
 
 def _table(size_bytes: int) -> object:
-    """Return a table with a column of floats, of integers and of texts."""
     import numpy as np
     import pyarrow as pa
 
@@ -125,7 +123,6 @@ def _table(size_bytes: int) -> object:
 
 
 def _layers(size_bytes: int) -> object:
-    """Return a dict of dicts of arrays, like the weights of a model."""
     random = _random()
     count = max(1, size_bytes // _FLOAT_BYTES)
     layers = min(_LAYERS, count // 4) or 1

@@ -255,6 +255,5 @@ def _computation_row(run: Page, entries: Sequence[SentGraph]) -> tuple[Any, ...]
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
-    """Return the sum of what is known; None if nothing is."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None

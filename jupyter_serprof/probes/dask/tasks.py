@@ -91,11 +91,9 @@ class _Places:
 
     @property
     def station(self) -> Station:
-        """The scheduler's."""
         return self.cluster.scheduler
 
     def scheduler(self, index: int) -> str:
-        """Return the key of a lane of the scheduler."""
         key = f"scheduler{self.suffix}"
         return f"{key}/offload" if index == OFFLOAD else key
 

@@ -109,7 +109,6 @@ def _classes() -> dict[str, Any]:
             super().__init__(document=_encoded(doc), view=view or "")
 
         def show(self, doc: Trace | Sweep) -> None:
-            """Draw another document in the same place."""
             self._said = text(doc, view=self.view or None)
             self.document = _encoded(doc)
 

@@ -112,7 +112,6 @@ class _ChartLine:
     corners: Sequence[tuple[float, float]]
 
     def mark(self, x: float, y: float) -> Stroke:
-        """Return the mark of a point."""
         points = tuple((x + _MARK * dx, y + _MARK * dy) for dx, dy in self.corners)
         return Stroke(points, self.color, is_filled=True)
 
@@ -159,7 +158,6 @@ def _colors(sweep: Sweep, found: Sequence[Series]) -> list[str]:
 
 
 def _color(sweep: Sweep, series: Series) -> str:
-    """Return the colour of the family that most of the time belongs to."""
     sums: dict[str, int] = {}
     known = stages_of(*(entry.trace for entry in sweep.traces))
     for point in sweep.points:

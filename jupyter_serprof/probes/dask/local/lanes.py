@@ -218,7 +218,6 @@ class _Lanes:
         self._callers = {draft.lane for draft in run.drafts if is_get(draft)}
 
     def of_caller(self, ident: int) -> str:
-        """Return the lane of a thread that runs graphs."""
         return self._run.threads.get(ident, MAIN_LANE)
 
     def of_thread(self, ident: int) -> str:
@@ -232,7 +231,6 @@ class _Lanes:
         return self._threads.setdefault(ident, f"worker {self._pool}/thread {number}")
 
     def of_process(self, process: int) -> str:
-        """Return the lane of a worker process."""
         if process not in self._processes:
             self._processes[process] = f"worker {self._next}/thread 1"
             self._next += 1

@@ -35,7 +35,6 @@ class _LocalGraph:
 
     @property
     def kind(self) -> str:
-        """How it was asked for."""
         return "get" if is_get(self.draft) else self.draft.name
 
 
