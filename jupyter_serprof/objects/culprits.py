@@ -34,7 +34,7 @@ _PATH = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?(?:[/\\]+[\w.~+-]+)*[/\\]+([\w.~+
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TOO_DEEP = "nested too deeply"
 _ADVICE = {
-    "generator": "Make it a list",
+    "generator": "Make it a list: NAME = list(NAME)",
     "function": "cloudpickle takes functions; pickle only those that a module has by their name",
 }
 #: A global that a function uses has a name of the user; what is above it is a library's.
@@ -114,7 +114,8 @@ def culprits_text(culprits: Sequence[Culprit]) -> str:
         named = "; ".join([*others, *deep])
         (kind, *more) = {culprit.type_name for culprit in culprits if culprit.error != _TOO_DEEP}
         advice = _ADVICE.get("" if more else kind, "Remove it, or recreate it in __setstate__")
-        return f"cannot be pickled because of {named}. {advice}"
+        path = culprits[0].path
+        return f"cannot be pickled because of {named}. {advice.replace('NAME', path)}"
     if deep:
         return f"{'; '.join(deep)} is {_TOO_DEEP} for pickle. Flatten it, e.g. into one list"
     return ""

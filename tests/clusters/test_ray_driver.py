@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from clusters.seen import attempts, detail, findings, has_row, probe, recorded, row, self_ns, spans
+from jupyter_serprof.probes.ray import driver
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
@@ -259,9 +260,7 @@ def test_detail_keeps_the_promise_of_a_timeout() -> None:
     assert self_ns(trace, "ray.execute") >= 299e6
 
 
-def test_detail_asks_a_part_of_the_gets_that_need_not_wait(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_detail_asks_a_part_of_the_gets_that_need_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is at hand costs two more calls each time: few are enough, and all gets are told."""
     import ray
 

@@ -342,10 +342,10 @@ def slow_construction(trace: Trace) -> Iterable[Finding]:
                 "share": round(share, 3),
                 "construct_ns": built.self_ns if built else None,
             },
-            "parts = [dask.delayed(load)(path) for path in paths]   # reading and preparing as "
-            "tasks: begins at once, on all workers",
+            "",
             spans=tuple(index for index, span in before.items() if span.start_ns < min(starts)),
-            because=f"{format_ns(code_ns)} in which the cluster had nothing of this cell to do",
+            because=f"{format_ns(code_ns)} in which the cluster had nothing of this cell to do; "
+            "dask.delayed makes tasks of what reads and prepares",
             share=min(1.0, share),
         )
 

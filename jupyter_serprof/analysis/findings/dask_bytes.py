@@ -15,7 +15,6 @@ REPEATED_RATIO = 5
 #: Below this many bytes for each task their number is the cause, not what they carry.
 PAYLOAD_BYTES = 4_000
 _SENDING = ("dask.serialize", "dask.communicate", "dask.schedule.unpickle")
-_FRAMES = ("DataFrame", "Series", "Table")
 #: What Dask calls the layers in which it slices an object that it was given as a whole.
 _SLICED_ARRAYS = ("array", "asarray", "from_array", "asanyarray")
 _SLICED_FRAMES = ("from_pandas", "frompandas", "from-pandas")
@@ -85,18 +84,12 @@ def _instead_of_embedding(trace: Trace, entry: facts.Record, layer: str) -> str:
             'df = dd.read_parquet("data.parquet")   # written once by pdf.to_parquet'
             '("data.parquet"): each task reads its own part'
         )
-    usual = "pdf" if _kind(entry) in _FRAMES else "a" if _kind(entry) == "ndarray" else "value"
-    name = word(entry, "name") or usual
-    if (whole(entry, "references") or 0) <= 1:
-        return (
-            f"{name} = dask.delayed(load)(path)   # read inside a task: {name} never passes "
-            "through the client and the scheduler"
-        )
+    name = word(entry, "name") or "NAME"
     if not any(lane.key == "scheduler" for lane in trace.lanes):
         return f"{name} = dask.delayed({name})   # one key of the graph, to which all tasks refer"
     return (
-        f"[{name}] = client.scatter([{name}], broadcast=True)   # once, to the workers; tasks that "
-        f"are given {name} then carry its key only"
+        f"{name} = dask.delayed(client.scatter([{name}], broadcast=True)[0])   # once, to the "
+        "workers; tasks that are given it then carry its key only"
     )
 
 
@@ -116,10 +109,10 @@ def _large_graphs(trace: Trace) -> Iterable[Finding]:
                     "out_of_band_bytes": parts[1],
                     "buffers": number(span, "buffers"),
                 },
-                "[value] = client.scatter([value], broadcast=True)   # what is large: once, before "
-                "it goes into the graph; or dask.delayed(value), or read it inside a task",
+                "",
                 spans=(index,),
-                because="it embeds many small objects, or one that only `--blame` opens",
+                because="it embeds many small objects, or one that only `--blame` opens; what is "
+                "large goes once by client.scatter, or is read inside a task",
                 share=self_share(trace, *_SENDING),
             )
 
@@ -134,6 +127,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     crossing = [entry for entry in facts.records(trace, "dask.graph") if word(entry, "object")]
     largest = max(crossing, key=lambda entry: whole(entry, "crossing_bytes") or 0, default={})
     what, name, count = word(largest, "object"), word(largest, "name"), whole(largest, "references")
+    known = name or "NAME"
     called = f"`{name}`" if name else f"the same {_kind(largest) or 'data'}"
     often = f"with {format_count(count)} tasks" if count else "again and again"
     yield Finding(
@@ -141,8 +135,8 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"{called} was sent {often}, {format_bytes(left)} in all",
         {"graph_bytes": sent, "dispatched_bytes": left, "tasks": tasks, "object": what or None},
-        f"{name or 'value'} = dask.delayed({name or 'value'})   # one key of the graph that tasks "
-        f"refer to; or client.scatter([{name or 'value'}], broadcast=True)[0]: once to each worker",
+        f"{known} = dask.delayed(client.scatter([{known}], broadcast=True)[0])   # "
+        "once to each worker; tasks then carry its key only",
         spans=facts.spans_of(trace, "dask.dispatch.encode") or _sent(trace),
         because=f"the graph had {format_bytes(sent)}, {format_ratio(left / sent)} as much left the "
         f"scheduler{f', most of it {what}' if what else ''}",

@@ -111,8 +111,8 @@ class DaskTryout(Trials):
         if not self._large:
             self._notes.append(
                 f"no object of {format_bytes(LARGE_BYTES)} or more is an argument of the tasks of "
-                f"{self._name}: there is nothing to make a key of its own, or to scatter. What "
-                f"their functions hold: %graphstages --blame {self._name}"
+                f"{self._name}: what it embeds is a key of its own already, or held by functions: "
+                f"%graphstages --blame {self._name}"
             )
             return ()
         self._plain_bytes = sum(size_bytes(value) or 0 for value, _ in self._large.values())

@@ -86,7 +86,7 @@ _CODE = {
     "# the default is still 4 before Python 3.14",
     "dask-delayed": "value = dask.delayed(value)   "
     "# one key of the graph, to which all tasks refer",
-    "dask-scatter": "[value] = client.scatter([value], broadcast=True)   "
+    "dask-scatter": "value = dask.delayed(client.scatter([value], broadcast=True)[0])   "
     "# once; tasks then carry its key only",
 }
 REMEDIES: Mapping[str, Remedy] = {
