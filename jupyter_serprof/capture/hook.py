@@ -149,7 +149,7 @@ _LONG_NS, _WEIGHED = 20_000, 16
 #: process add up all its threads. Nobody waits for the faults of so many calls that are shorter
 #: than this; a longer one that was not noted makes room for the next.
 _WORTH_NS = {"thread": _LONG_NS, "process": 500_000}
-_COUNTED = 200
+COUNTED = 200
 
 
 def _of_original(name: str) -> property:
@@ -181,7 +181,7 @@ class Hook:
         self.place = place
         self.sinks: tuple[Sink, ...] = ()
         #: Short calls around which page faults are still noted.
-        self.left = _COUNTED
+        self.left = COUNTED
         self.turn = 0
 
     # inspect duck-types functions by these (signature, iscoroutinefunction).

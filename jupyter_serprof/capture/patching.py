@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-from jupyter_serprof.capture.hook import Hook, Place, Sink, hook_for
+from jupyter_serprof.capture.hook import COUNTED, Hook, Place, Sink, hook_for
 
 _MISSING = object()
 _LOCK = RLock()
@@ -36,6 +36,7 @@ class Patch:
         """Change who listens."""
         self.listeners = list(listeners)
         self.hook.sinks = tuple(dict.fromkeys(self.listeners))
+        self.hook.left = COUNTED  # of each recording
 
     def stands(self) -> bool:
         """Tell whether our hook is still what the place holds."""
