@@ -128,6 +128,19 @@ describe("a trace", () => {
   });
 });
 
+describe("code in a sentence", () => {
+  it("is drawn as code in the facts and in the details", () => {
+    const summary = { headline: "a", facts: ["`g` compared with `f`", "x", "`h` left out"] };
+    const root = draw({ ...sampleTrace(), summary });
+    const words = (own: ParentNode) => [...own.querySelectorAll("code")].map((c) => c.textContent);
+    expect(words(root.querySelector(".jsp-facts") as HTMLElement)).toEqual(["g", "f"]);
+    view?.destroy();
+    const details = draw({ ...sampleTrace(), summary }, { view: "details" });
+    expect(words(details.querySelector(".jsp-panel .jsp-note") as HTMLElement)).toEqual(["h"]);
+    expect(details.textContent).not.toContain("`");
+  });
+});
+
 describe("findings", () => {
   it("show one in full and the others one click away", () => {
     const root = draw(sampleTrace());

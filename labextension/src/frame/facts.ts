@@ -4,7 +4,7 @@ import type { DrawnTrace, Scalar, SerprofDocument, TableColumn } from "../docume
 import * as format from "../document/format";
 import { count } from "../document/format";
 import type { Host } from "../document/host";
-import { element, folded, heading } from "../kit/dom";
+import { coded, element, folded, heading } from "../kit/dom";
 import { type GridColumn, grid } from "../kit/grid";
 import { evidence, labelOf, numbersOf } from "./findings";
 import { sentencesOf } from "./head";
@@ -14,7 +14,9 @@ type Line = readonly Scalar[];
 const NUMBERS = ["count", "bytes", "ns", "ratio"];
 
 export function detailsOf(doc: SerprofDocument, host: Host): HTMLElement[] {
-  const notes = sentencesOf(doc).map((sentence) => element("p", "jsp-note", String(sentence)));
+  const notes = sentencesOf(doc).map((sentence) =>
+    element("p", "jsp-note", ...coded(String(sentence))),
+  );
   const own =
     doc.format === "serprof.trace" ? [...documentTables(doc, host), ...spanDetails(doc)] : [];
   const numbers = (doc.findings ?? []).flatMap((finding) => {

@@ -13,7 +13,11 @@ const FACTS_ABOVE = 2;
 export function head(doc: SerprofDocument, host: Host): HTMLElement {
   const headline = headlineOf(doc.summary?.headline ?? doc.name);
   const above = factsOf(doc).slice(0, FACTS_ABOVE);
-  const facts = element("p", "jsp-facts", ...above.map((fact) => element("span", "", fact)));
+  const facts = element(
+    "p",
+    "jsp-facts",
+    ...above.map((fact) => element("span", "", ...coded(fact))),
+  );
   const first = firstRemedy(doc.findings ?? [], host);
   return element("div", "jsp-head", headline, outcome(doc), first, facts, warning(doc));
 }
