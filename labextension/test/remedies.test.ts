@@ -128,7 +128,9 @@ describe("a comparison in a document", () => {
     ];
     const changes = [...runs(true), ...runs(false)];
     const root = draw({ ...sampleSweep(), comparison: { ...COMPARISON, changes } });
-    const heads = [...root.querySelectorAll(".jsp-changes tbody th")].map((th) => th.textContent);
+    const heads = [...root.querySelectorAll(".jsp-changes tbody th")].map(
+      (th) => [...th.childNodes].find((node) => node.nodeType === Node.TEXT_NODE)?.textContent,
+    );
     expect(heads).toEqual(["warm", "Wall time", "a", "2 more stages"]);
     const more = [...root.querySelectorAll(".jsp-changes tbody tr")].at(-1);
     expect(more?.textContent).toContain("0.008\u00a0ms");

@@ -115,18 +115,20 @@ def test_a_view_fits_its_output(screen: Screen, view: str) -> None:
 def test_the_time_axis_keeps_its_part(screen: Screen, width: int) -> None:
     """At least 45 % of the output and 120 px at any width; columns leave for it, in their order."""
     leaving = ["faults", "memcpy", "rate", "bytes", "busy", "lane", "share"]
-    for view, document in (("waterfall", lane_trace()), ("roundtrip", tried_sweep())):
+    views = {"waterfall": lane_trace(), "roundtrip": tried_sweep(), "compare": full_trace()}
+    for view, document in views.items():
         page = screen.mount(document, view=view)
         screen.look("light", width)
 
         whole, axis = (
-            page.locator(f".jsp-panel {part}").first.evaluate("(node) => node.offsetWidth")
-            for part in ("section", ".jsp-plot-head")
+            page.locator(part).first.evaluate("(node) => node.offsetWidth")
+            for part in (".jsp-root", ".jsp-panel .jsp-axis")
         )
-        left = page.locator("[data-left]").first.get_attribute("data-left") or ""
+        left = page.evaluate("document.querySelector('[data-left]')?.dataset.left ?? ''")
 
         screen.shoot(f"-{view}-{width}")
-        assert axis >= (0.45 * whole if width > WIDTHS[-1] else 120)
+        is_wide = width == 1100 or (width > WIDTHS[-1] and view != "compare")
+        assert axis >= (0.45 * whole if is_wide else 120)
         assert left.split() == leaving[: len(left.split())]
 
 

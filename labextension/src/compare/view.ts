@@ -10,7 +10,7 @@ import {
 import * as format from "../document/format";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage } from "../frame/part";
-import { element, folded, having, heading, place, titled } from "../kit/dom";
+import { coded, element, folded, having, heading, place, titled } from "../kit/dom";
 import { grid, numberColumn, wordColumn } from "../kit/grid";
 import { swatch } from "../kit/marks";
 import { familyOf } from "../kit/theme";
@@ -19,6 +19,7 @@ import { type Axis, axisOf, gathered, groupsOf, placeOf, ratioOf, VERDICT_SIGNS 
 
 /** What both ways to compare call their copy. */
 export const COPY = "As a table to sort and copy";
+const SIDE = "jsp-number jsp-side";
 const HEADS = ["Stage", "before", "after", "", "faster ◂ 1 ▸ slower", "verdict"];
 
 interface Scene {
@@ -64,7 +65,7 @@ function tableOf(
   const ratio = `after / before [95 % interval of ${runs}]`;
   const heads = HEADS.map((title, at) => {
     const className =
-      at === 4 ? "jsp-plot-head" : at === 0 || at === 5 ? "jsp-stage" : "jsp-number";
+      at === 4 ? "jsp-plot-head" : at % 5 === 0 ? "jsp-stage" : at < 3 ? SIDE : "jsp-number";
     return heading("col", className, title || ratio, at === 4 ? axisNode(scene) : null);
   });
   return element(
@@ -78,8 +79,8 @@ function tableOf(
 
 /** Which two are compared. */
 export function sidesOf(before: string, after: string): HTMLElement {
-  const [one, other] = [`before: ${before}`, `after: ${after}`];
-  return element("p", "jsp-facts", element("span", "", one), element("span", "", other));
+  const said = [`before: ${before}`, `after: ${after}`];
+  return element("p", "jsp-facts", ...said.map((side) => element("span", "", ...coded(side))));
 }
 
 /** Before each group of a sweep, which runs these are. */
@@ -115,15 +116,16 @@ function runOf({ cold, size_bytes, variant }: Change): string {
 function rowOf(scene: Scene, change: Change, [before, after]: readonly string[]): HTMLElement {
   const stage = scene.stages.get(change.stage);
   const mark = change.stage === "" ? null : swatch(familyOf(stage?.family));
-  const head = heading("row", "jsp-stage", mark, String(change.title ?? change.stage));
-  // Where it is narrow, the verdict stands under its number.
-  const below = element("span", "jsp-verdict-below", verdictText(change));
+  // Where it is narrow, the verdict stands under its number, and both times under the name.
+  const sides = element("span", "jsp-sides-below", `${before} → ${after}`);
+  const head = heading("row", "jsp-stage", mark, String(change.title ?? change.stage), sides);
+  const below = element("span", "jsp-below", verdictText(change));
   const row = element(
     "tr",
     change.stage === "" ? "jsp-total" : "",
     head,
-    element("td", "jsp-number", before ?? ""),
-    element("td", "jsp-number", after ?? ""),
+    element("td", SIDE, before ?? ""),
+    element("td", SIDE, after ?? ""),
     element("td", "jsp-number", ...wholes(intervalText(change)), below),
     element("td", "jsp-plot-cell", whisker(scene, change)),
     verdictCell(change),
