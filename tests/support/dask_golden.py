@@ -145,6 +145,10 @@ def tiny(**changes: Any) -> Trace:
     return run(**{"schedule": 95, "compute": 100, **changes})
 
 
+def large_gather(**changes: Any) -> Trace:
+    return run(**{"gather": 300, "compute": 200, "gathered": 10**7, **changes})
+
+
 Pair = tuple[Trace, Trace]
 
 
@@ -202,7 +206,8 @@ def pooled(start: float, end: float, work: float, wall: float | None = None) -> 
     return replace(trace, spans=(*trace.spans[:-1], last))
 
 
-_FIRST, _THEN = ("finalize-f", 1, 5, 100), ("finalize-f", 1, 310, 100)
+_THEN = ("finalize-f", 1, 310, 100)
+_FIRST: list[Task] = [("finalize-f", 1, 5, 100), ("train", 1, 110, 300)]
 #: rule -> (below the threshold, at it)
 DASK_GOLDEN: Mapping[str, list[Pair]] = {
     "dask.large-object": [
@@ -240,18 +245,9 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (run(optimize=100, schedule=9, compute=100), run(optimize=100, schedule=10, compute=100)),
     ],
     "dask.large-gather": [
-        (
-            run(gather=300, compute=200, gathered=999_999),
-            run(gather=300, compute=200, gathered=1_000_000),
-        ),
-        (
-            run(gather=300, compute=200, gathered=10**7, wall=1_001),
-            run(gather=300, compute=200, gathered=10**7, wall=1_000),
-        ),
-        (
-            run(gather=300, compute=300, gathered=10**7),
-            run(gather=300, compute=299.9, gathered=10**7),
-        ),
+        (large_gather(gathered=999_999), large_gather(gathered=1_000_000)),
+        (large_gather(wall=1_001), large_gather(wall=1_000)),
+        (large_gather(compute=300), large_gather(compute=299.9)),
     ],
     "dask.recompute": [
         (repeats((1_000, 0), (1_000, 299)), repeats((1_000, 0), (1_000, 300))),
@@ -276,14 +272,8 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         ),
     ],
     "dask.delayed-collection": [
-        (
-            ran(("train", 1, 5, 300), _THEN, size=38_000_000),
-            ran(_FIRST, ("train", 1, 110, 300), size=38_000_000),
-        ),
-        (
-            ran(_FIRST, ("train", 1, 110, 300), size=999_999),
-            ran(_FIRST, ("train", 1, 110, 300), size=1_000_000),
-        ),
+        (ran(("train", 1, 5, 300), _THEN, size=38_000_000), ran(*_FIRST, size=38_000_000)),
+        (ran(*_FIRST, size=999_999), ran(*_FIRST, size=1_000_000)),
     ],
     "dask.shuffle": [
         (ran(*in_turn("x", 2), ("p2pshuffle", 1, 305, 9)), ran(*in_turn("p2pshuffle", 2)))

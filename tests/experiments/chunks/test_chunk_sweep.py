@@ -63,7 +63,7 @@ def notes(sweep: Sweep) -> str:
 
 
 def test_every_size_is_measured_cold_and_warm(client: Client) -> None:
-    """A point for each run, with what was asked, the bytes of a chunk and the stages."""
+    """A point for each run, with what was asked, the bytes and the stages; one recording a size."""
     sweep = sp.chunk_sweep(make, CHUNKS, repeat=2, seed=1)
 
     assert (sweep.kind, sweep.parameter, sweep.name) == ("chunks", "chunk", "make(chunk)")
@@ -74,13 +74,6 @@ def test_every_size_is_measured_cold_and_warm(client: Client) -> None:
     }
     assert all("dask.serialize" in point.stages for point in sweep.points)
     assert sweep.findings[0].rule == "dask.chunk-sweep"
-    assert forgotten(client)
-
-
-def test_each_size_has_one_recording_and_its_graph(client: Client) -> None:
-    """Small enough that a document can hold them all."""
-    sweep = sp.chunk_sweep(make, CHUNKS, repeat=1)
-
     graphs = {point.parameter: point.moved_bytes or 0 for point in sweep.points}
     assert graphs[5] > graphs[20] > 0
     assert [entry.cold for entry in sweep.traces] == [False] * len(CHUNKS)

@@ -217,28 +217,18 @@ def test_what_the_user_persisted_stays(client: Client) -> None:
 
 
 def test_what_uses_a_persisted_collection_leaves_it(client: Client) -> None:
-    """The results of the run are released, those that it was made of are not."""
-    kept = small_array().persist()
+    """What the run made is released, what it was made of is not, nor keys that both hold."""
+    lazy = small_array()
+    kept = lazy.persist()
     distributed.wait(kept)
     before = set(scheduler_tasks(client))
 
+    run(stages(lazy))
     run(stages(kept + 1))
     run(stages([kept + 1, kept + 2], compute=True, timeout_s=60.0))
 
     assert float(kept.sum().compute()) == 32.0
     assert before <= set(scheduler_tasks(client))
-    del kept
-    assert forgotten(client)
-
-
-def test_the_same_keys_of_the_user_survive_the_release(client: Client) -> None:
-    """Persisted by the user and again here: both have a hold on the keys, ours goes."""
-    lazy = small_array()
-    kept = lazy.persist()
-
-    run(stages(lazy))
-
-    assert float(kept.sum().compute()) == 32.0
     del kept
     assert forgotten(client)
 

@@ -159,36 +159,31 @@ class FakeDistributed(ModuleType):
         return self.client
 
 
-@pytest.fixture
-def without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
+CLIENT_LINE = "from dask.distributed import Client; client = Client()"
 
 
-@pytest.mark.usefixtures("without_dask")
-@pytest.mark.parametrize("kind", [DaskProtocol, DaskScatter])
-def test_a_missing_dask_gives_the_line_to_type(kind: type[Transport]) -> None:
-    """Left out unasked; asked for by name, an error with the line that installs it."""
+@pytest.mark.parametrize(
+    ("kind", "module", "state", "line"),
+    [
+        (DaskProtocol, None, "not installed", DASK_PIP),
+        (DaskScatter, None, "not installed", DASK_PIP),
+        (DaskScatter, FakeDistributed(), "not running", CLIENT_LINE),
+    ],
+)
+def test_a_missing_dask_or_client_gives_the_line_to_type(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Transport], module: Any, state: str, line: str
+) -> None:
+    """Left out unasked, nothing is started; asked for by name, an error with the line for it."""
+    monkeypatch.setitem(sys.modules, "distributed", module)
+
     transport = kind()
     with pytest.raises(ProbeUnavailable) as caught:
         transport.start()
 
     assert not transport.is_asked()
-    assert transport.state()[0] == "not installed"
-    assert DASK_PIP in transport.state()[1]
-    assert DASK_PIP in str(caught.value)
-
-
-def test_without_a_client_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster is the user's to start: the row and the error give the two lines for that."""
-    monkeypatch.setitem(sys.modules, "distributed", FakeDistributed())
-
-    transport = DaskScatter()
-    with pytest.raises(ProbeUnavailable) as caught:
-        transport.start()
-
-    assert not transport.is_asked()
-    assert transport.state()[0] == "not running"
-    assert "from dask.distributed import Client; client = Client()" in str(caught.value)
+    assert transport.state()[0] == state
+    assert line in transport.state()[1]
+    assert line in str(caught.value)
 
 
 def test_a_client_of_the_user_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
