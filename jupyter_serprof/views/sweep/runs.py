@@ -47,6 +47,8 @@ _LEGENDS = {
     _ALONE: f"{_ALONE}: no comparison",
     _APART: f"{_APART}: no ratio, the times of both stand below",
 }
+_KINDS = ("sweep", "chunks")
+_WHOLE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +283,6 @@ def state_text(variant: Variant) -> str:
     return f"{state}: {variant.reason}" if variant.reason else state
 
 
-_KINDS = ("sweep", "chunks")
-
-
 @dataclass(frozen=True, slots=True)
 class Series:
     """The line of a variant, cold or warm: its runs by size, and the pieces of the line."""
@@ -330,9 +329,6 @@ def decades(values: Iterable[float]) -> tuple[int, int]:
     logs = [math.log10(value) for value in values if value > 0]
     low = math.floor(min(logs) + 1e-9)
     return low, max(low + 1, math.ceil(max(logs) - 1e-9))
-
-
-_WHOLE = 1e-9
 
 
 def growth_lines(series: Series) -> list[str]:
