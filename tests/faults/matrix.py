@@ -190,13 +190,18 @@ def _joined(text: str) -> dict[str, Any]:
 _DIFFERS = r"0x[0-9a-f]+|\b[0-9a-f]{32}\b|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+"
 #: Ray prints of dead workers when it comes to it, also in the middle of a line.
 _NOTICE = re.compile(r"\x1b\[\d+m\(raylet\).*\n(?:(?: {4}|\t).*\n)*\n?")
+#: Dask says so of what its client had still to send when it was closed, if it had.
+_CLOSED = re.compile(
+    r"^.*distributed\.batched - INFO - Batched Comm Closed.*\n(?:Traceback.*\n(?: .*\n)+.*\n?)?",
+    re.MULTILINE,
+)
 _EMPTY = re.compile(r"^[ \t]*\n", re.MULTILINE)
 _FRAME = re.compile(r'^( *)File "([^"]*)", line \d+.*\n(?:^\1  .*\n)*', re.MULTILINE)
 
 
 def _tidied(text: str, fault: Fault, folder: str) -> str:
     """Return a text without frames of ours and without what differs by itself."""
-    told = _EMPTY.sub("", _NOTICE.sub("", text))
+    told = _EMPTY.sub("", _CLOSED.sub("", _NOTICE.sub("", text)))
     bare = _FRAME.sub(lambda frame: "" if frame[2].startswith(_OURS) else frame[0], told)
     return re.sub(f"{_DIFFERS}|{fault.differs}" if fault.differs else _DIFFERS, "...",
                   bare.replace(folder, "FOLDER"))  # fmt: skip
