@@ -20,7 +20,14 @@ from jupyter_serprof.views.kit.sheet import (
     Stroke,
     family_color,
 )
-from jupyter_serprof.views.sweep.runs import chunk_line, decades, incomplete, series_of, state_text
+from jupyter_serprof.views.sweep.runs import (
+    chunk_line,
+    incomplete,
+    log_axis,
+    log_ticks,
+    series_of,
+    state_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,14 +57,14 @@ _SENTENCES = 14
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Where sizes and times stand: powers of ten at the edges, pixels."""
+    """Where sizes and times stand: logarithms of the ends of both axes, pixels."""
 
     left: float
     right: float
     top: float
     bottom: float
-    sizes: tuple[int, int]
-    times: tuple[int, int]
+    sizes: tuple[float, float]
+    times: tuple[float, float]
 
     def x(self, size_bytes: float) -> float:
         """Return where a size stands."""
@@ -75,24 +82,19 @@ class Chart:
 def put_axes(sheet: Sheet, chart: Chart) -> None:
     """Put the grid, the sizes below it and the times beside it."""
     theme = sheet.theme
-    for power in _powers(chart.sizes, chart.right - chart.left):
-        x = chart.x(10.0**power)
+    for size in log_ticks(chart.sizes, (chart.right - chart.left) / _TICK_ROOM):
+        x = chart.x(size)
         sheet.add(Rule(x, chart.top, x, chart.bottom, theme.grid))
-        text = _short(format_bytes(10.0**power))
+        text = _short(format_bytes(size))
         half = sheet.measure(text, SMALL, False) / 2  # noqa: FBT003
         middle = max(x, MARGIN + half)
         sheet.put(middle, chart.bottom + 13, text, theme.muted, SMALL, side="center")
-    for power in _powers(chart.times, (chart.bottom - chart.top) * 3):
-        y = chart.y(10.0**power)
+    for ns in log_ticks(chart.times, (chart.bottom - chart.top) * 3 / _TICK_ROOM):
+        y = chart.y(ns)
         sheet.add(Rule(chart.left, y, chart.right, y, theme.grid))
-        text, room = _short(format_ns(10.0**power)), chart.left - MARGIN - 8
+        text, room = _short(format_ns(ns)), chart.left - MARGIN - 8
         sheet.put(chart.left - 8, y, text, theme.muted, SMALL, room=room, side="right")
     sheet.add(Rule(chart.left, chart.bottom, chart.right, chart.bottom, theme.line))
-
-
-def _powers(limits: tuple[int, int], room: float) -> range:
-    low, high = limits
-    return range(low, high + 1, max(1, math.ceil(_TICK_ROOM * (high - low) / room)))
 
 
 def _short(text: str) -> str:
@@ -175,8 +177,8 @@ def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
     text = f"time of a {kind} run over {what}, both logarithmic"
     sheet.put(MARGIN, sheet.y + 6, text, sheet.theme.muted, SMALL)
     top = sheet.y + 24
-    times = decades(ns for point in points for ns in (point.wall_ns, *point.range_ns))
-    sizes = decades(point.size_bytes for point in points)
+    times = log_axis(ns for point in points for ns in (point.wall_ns, *point.range_ns))
+    sizes = log_axis(point.size_bytes for point in points)
     right = WIDTH - MARGIN - _NAMES
     return Chart(MARGIN + _LEFT, right, top, top + high, sizes, times)
 

@@ -324,11 +324,22 @@ def _pieces(sweep: Sweep, key: str, *, cold: bool) -> tuple[Fit, ...]:
     return tuple(sorted(found, key=lambda fit: fit.from_bytes))
 
 
-def decades(values: Iterable[float]) -> tuple[int, int]:
-    """Return the powers of ten around all values."""
+def log_axis(values: Iterable[float]) -> tuple[float, float]:
+    """Return the logarithms of the ends of an axis: those of the values, and a little room."""
     logs = [math.log10(value) for value in values if value > 0]
-    low = math.floor(min(logs) + 1e-9)
-    return low, max(low + 1, math.ceil(max(logs) - 1e-9))
+    room = max(0.06 * (max(logs) - min(logs)), 0.1)
+    return min(logs) - room, max(logs) + room
+
+
+def log_ticks(axis: tuple[float, float], most: float) -> list[float]:
+    """Return powers of ten on an axis, every second or third of many; of two at most 1, 2, 5."""
+    low, high = axis
+    powers = range(math.floor(low), math.ceil(high) + 1)
+    inside = [power for power in powers if low <= power <= high]
+    if len(inside) > 2:  # noqa: PLR2004  (as the browser)
+        return [10.0**power for power in inside[:: max(1, math.ceil(len(inside) / most))]]
+    fine = (times * 10.0**power for power in powers for times in (1, 2, 5))
+    return [value for value in fine if low <= math.log10(value) <= high]
 
 
 def growth_lines(series: Series) -> list[str]:

@@ -77,7 +77,7 @@ def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]
     wide = min(_WIDEST, columns - _LABEL - 3)
     if wide < _NARROWEST or len(found) > len(_MARKS):
         return []
-    times = sweeps.decades(p.wall_ns for each in found for p in each.points)
+    times = sweeps.log_axis(p.wall_ns for each in found for p in each.points)
     sizes = [p.size_bytes for each in found for p in each.points]
     low, high = math.log10(min(sizes)), math.log10(max(sizes))
     grid = [[" "] * wide for _ in range(_ROWS)]
@@ -105,11 +105,10 @@ def _place(value: float, low: float, high: float, count: int) -> int:
 
 
 def _time_label(times: tuple[float, float], row: int) -> str:
-    """Return the power of ten whose place is this row; blank between."""
-    low, high = times
-    powers = range(round(low), round(high) + 1)
-    here = [p for p in powers if _ROWS - 1 - _place(p, low, high, _ROWS) == row]
-    text = format_ns(10.0 ** here[0]).replace(".00", "").replace(".0", "") if here else ""
+    """Return the round time whose place is this row; blank between."""
+    ticks = sweeps.log_ticks(times, _ROWS)
+    here = [ns for ns in ticks if _ROWS - 1 - _place(math.log10(ns), *times, _ROWS) == row]
+    text = format_ns(here[0]).replace(".00", "").replace(".0", "") if here else ""
     return f"{clip(text, _LABEL):>{_LABEL}}"
 
 
