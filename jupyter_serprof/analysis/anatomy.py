@@ -35,11 +35,6 @@ _STEPS = (
 )
 #: Columns that pandas keeps together are no sibling of a single one.
 _COLUMNS = re.compile(r'", "|, and \d+ more\]')
-#: Between them one would read 100 %, and the rows below 99.5 to 99.9 %.
-_NEARLY, _ALL = 0.995, 0.9995
-#: Siblings that are named one by one, if their names are short.
-_FEW, _SHORT = 2, 60
-_UNPICKLABLE = "unpicklable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +176,13 @@ def _step(label: str) -> str:
         if pattern.fullmatch(label):
             return pattern.sub(pattern_step, label)
     return label
+
+
+#: Between them one would read 100 %, and the rows below 99.5 to 99.9 %.
+_NEARLY, _ALL = 0.995, 0.9995
+#: Siblings that are named one by one, if their names are short.
+_FEW, _SHORT = 2, 60
+_UNPICKLABLE = "unpicklable"
 
 
 def unpicklable_parts(anatomy: Anatomy) -> list[Part]:

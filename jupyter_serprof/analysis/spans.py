@@ -15,18 +15,18 @@ from typing import NamedTuple
 
 from jupyter_serprof.model import Row, Span, Trace
 
-#: The spans that are asked about now, and their walk.
-_SHARED: ContextVar[tuple[Sequence[Span], Sequence[SpanEdge]]] = ContextVar(
-    "walk of spans", default=((), ())
-)
-Piece = tuple[int, int]
-
 
 class SpanEdge(NamedTuple):
     """A step of the walk: a span begins, or ends after all that lies in it."""
 
     at: int
     is_begin: bool
+
+
+#: The spans that are asked about now, and their walk.
+_SHARED: ContextVar[tuple[Sequence[Span], Sequence[SpanEdge]]] = ContextVar(
+    "walk of spans", default=((), ())
+)
 
 
 @contextmanager
@@ -187,6 +187,9 @@ def joined(rows: Sequence[Row]) -> Row:
         pieces=tuple(sorted(piece for row in rows for piece in row.pieces)),
         group=None,
     )
+
+
+Piece = tuple[int, int]
 
 
 def fewer_pieces(pieces: Iterable[Piece], most: int) -> tuple[Piece, ...]:

@@ -30,11 +30,6 @@ from jupyter_serprof.analysis.spans import (
 from jupyter_serprof.model import Row, Span, Stage, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import RECORDING
 
-_PIECES = 64
-_OVERLAYS = ("gc", "import")
-#: What a row stands for: the index of a group (None: there are none) and the key of a stage.
-_RowKey = tuple[int | None, str]
-
 
 class Segment(NamedTuple):
     """A piece of time with one owner (an index of the caller's choice), or that competes for it."""
@@ -94,6 +89,13 @@ def overlay(segment: Segment, above: Sequence[Segment], first: int) -> Iterator[
             at = high
     if at < segment.end:
         yield Segment(at, segment.end, segment.owner)
+
+
+_PIECES = 64
+_OVERLAYS = ("gc", "import")
+
+#: What a row stands for: the index of a group (None: there are none) and the key of a stage.
+_RowKey = tuple[int | None, str]
 
 
 @dataclass(slots=True)

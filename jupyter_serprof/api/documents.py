@@ -39,8 +39,6 @@ _WRITERS: dict[tuple[str, ...], Callable[[Trace | Sweep], str | bytes]] = {
     (".svg",): svg,
     (".html", ".htm"): html,
 }
-to_markdown = markdown
-_ENDINGS = ("json", "png", "svg", "html", "htm", "csv", "md")
 
 
 def _written(document: Given, path: str) -> str | bytes | None:
@@ -111,6 +109,10 @@ def _holds_timeline(file: Path) -> bool:
         return looks_like and is_timeline(json.loads(content))
     except (DocumentError, ValueError, RecursionError):
         return False
+
+
+to_markdown = markdown
+_ENDINGS = ("json", "png", "svg", "html", "htm", "csv", "md")
 
 
 def show(document: Given, view: str | None = None) -> None:

@@ -29,8 +29,6 @@ FEW = 10_000
 _SHORT_NS, _PARTS = 20_000, 5_000
 #: What is joined lies within so much, ns, or within this part of the whole.
 _WINDOW_NS, _WINDOWS = 100_000, 1_000
-#: What tells apart calls that are not joined: place, kind, and whether page faults were noted.
-_Likes = dict[tuple[Place, object, bool], "_Like"]
 
 
 class Written(NamedTuple):
@@ -54,6 +52,10 @@ def entries_of(page: Records, few: int = FEW) -> list[Written]:
         position -= 1
         threads[record[1]].add(position, record)
     return sorted(entry for thread in threads.values() for entry in thread.end())
+
+
+#: What tells apart calls that are not joined: place, kind, and whether page faults were noted.
+_Likes = dict[tuple[Place, object, bool], "_Like"]
 
 
 class _Like:

@@ -31,10 +31,6 @@ from jupyter_serprof.model.trace import Scalar
 
 #: Libraries whose versions matter to serialization; only the imported ones are reported.
 _LIBRARIES = ("ray", "dask", "distributed", "cloudpickle", "numpy", "pandas", "pyarrow", "polars")
-_GROUP = Path("/sys/fs/cgroup")
-_BLOCK_BYTES = 32 * 2**20
-_PARTS = 4
-_WARM_COPIES = 6
 
 
 def describe_environment() -> dict[str, Scalar]:
@@ -94,6 +90,9 @@ def producer() -> str:
     from jupyter_serprof import __version__
 
     return f"jupyter_serprof {__version__}"
+
+
+_GROUP = Path("/sys/fs/cgroup")
 
 
 def available_bytes() -> int | None:
@@ -220,6 +219,11 @@ def lies_inside(buffers: Sequence[Buffer], ranges: Sequence[tuple[int, int]]) ->
 def overlaps(left: Sequence[Buffer], right: Sequence[Buffer]) -> bool:
     """Tell whether two sets of buffers share memory."""
     return any(a < b + m and b < a + n for a, n in left if n for b, m in right if m)
+
+
+_BLOCK_BYTES = 32 * 2**20
+_PARTS = 4
+_WARM_COPIES = 6
 
 
 @cache

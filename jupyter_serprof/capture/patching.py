@@ -18,7 +18,6 @@ from jupyter_serprof.capture.hook import COUNTED, Hook, Place, Sink, hook_for
 
 _MISSING = object()
 _LOCK = RLock()
-_PATCHES: list[Patch] = []
 
 
 @dataclass(eq=False)
@@ -56,6 +55,9 @@ class Patch:
         else:
             setattr(self.owner, self.attribute, self.previous)
         return True
+
+
+_PATCHES: list[Patch] = []
 
 
 @dataclass(eq=False)

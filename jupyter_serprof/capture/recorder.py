@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from threading import Lock, get_ident
+from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from jupyter_serprof.capture.hook import OWN_NS, Hook, Place, Record, note
@@ -338,7 +339,12 @@ class span:  # noqa: N801  (used like a keyword: with sp.span(...))
         recorders = active_recorders()
         self._open.append((recorders, recorders[0].now() if recorders else 0))
 
-    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         """End the mark; an exception passes through."""
         recorders, start = self._open.pop()
         if not recorders:

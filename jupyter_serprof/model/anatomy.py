@@ -9,11 +9,6 @@ from typing import Any
 from jupyter_serprof.model.codec import at, decode, encode, field_names, pack, unpack_columns
 from jupyter_serprof.model.errors import Displayed, refuse, shown
 
-_LONGEST_PATH = 400
-_TEXTS = ("label", "kind", "state", "note")
-_REQUIRED = ("parent", "self_bytes", "in_band_bytes", "out_of_band_bytes", "count")
-PART_COLUMNS = (*_TEXTS, *_REQUIRED, "duration_ns")
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -105,11 +100,19 @@ class Anatomy(Displayed):
         return self.in_band_bytes + self.out_of_band_bytes
 
 
+_LONGEST_PATH = 400
+
+
 def below(path: str, label: str) -> str:
     """Return the path of what is inside; a long one keeps its ends: ``job.layers…[3].w``."""
     path += label
     half = _LONGEST_PATH // 2
     return path if len(path) <= _LONGEST_PATH else f"{path[: half - 1]}…{path[-half:]}"
+
+
+_TEXTS = ("label", "kind", "state", "note")
+_REQUIRED = ("parent", "self_bytes", "in_band_bytes", "out_of_band_bytes", "count")
+PART_COLUMNS = (*_TEXTS, *_REQUIRED, "duration_ns")
 
 
 def anatomy_document(anatomy: Anatomy) -> dict[str, object]:

@@ -36,14 +36,6 @@ _LARGEST = 2**63 - 1
 #: No detail of ours is deeper; a document without bottom would take the stack of its readers.
 _DEEPEST = 32
 _JSON_NAMES = {int: "integer", str: "string"}
-_hints = cache(get_type_hints)
-_ATOMS = ({int}, {str})
-#: Up to this length a column stays a plain list, which people and diffs can read. A notebook file
-#: gives each number a line of its own, so longer ones are packed.
-PLAIN_LIMIT = 64
-#: int64 has no room for "unknown", so a packed column spends its smallest value on it.
-_UNKNOWN = -(2**63)
-_LONGEST = 50_000_000
 
 
 def encode(value: object, depth: int = 0) -> object:
@@ -136,6 +128,9 @@ def field_names(made: type) -> tuple[str, ...]:
     return tuple(entry.name for entry in dataclasses.fields(made))
 
 
+_hints = cache(get_type_hints)
+
+
 def _build(hint: object, value: object, path: str) -> object:
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
@@ -166,12 +161,23 @@ def _build_optional(choices: tuple[object, ...], value: object, path: str) -> ob
     return _build(made[0], value, path) if value is not None and len(made) == 1 else value
 
 
+_ATOMS = ({int}, {str})
+
+
 def _build_tuple(items: tuple[object, ...], value: list[object], path: str) -> tuple[object, ...]:
     hints = [items[0]] * len(value) if items[-1] is Ellipsis else items
     if len(hints) == len(value) and set(map(type, value)) == set(items) - {Ellipsis} in _ATOMS:
         return tuple(value)
     pairs = enumerate(zip(hints, value, strict=True))
     return tuple(_build(hint, item, f"{path}[{i}]") for i, (hint, item) in pairs)
+
+
+#: Up to this length a column stays a plain list, which people and diffs can read. A notebook file
+#: gives each number a line of its own, so longer ones are packed.
+PLAIN_LIMIT = 64
+#: int64 has no room for "unknown", so a packed column spends its smallest value on it.
+_UNKNOWN = -(2**63)
+_LONGEST = 50_000_000
 
 
 def pack(values: Sequence[int | None]) -> object:

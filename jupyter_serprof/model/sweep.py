@@ -20,14 +20,6 @@ from jupyter_serprof.model.errors import Displayed
 from jupyter_serprof.model.trace import Comparison, Finding, Limits, Quality, Scalar, Summary, Trace
 from jupyter_serprof.model.units import format_count, format_ns
 
-Measured = TypeVar("Measured")
-#: Fewer runs have no quartiles: they would say little.
-_QUARTILES_FROM = 4
-#: Between groups nothing lies over this multiple of the time, and each has a fifth of the runs.
-_GAP_RATIO = 1.5
-_SMALLEST_GROUP_SHARE = 0.2
-_FEWEST_RUNS = 2
-
 
 @dataclass(frozen=True, slots=True)
 class Variant:
@@ -199,6 +191,9 @@ class Sweep(Displayed):
     environment: Mapping[str, Scalar] = field(default_factory=dict)
 
 
+Measured = TypeVar("Measured")
+
+
 @dataclass(frozen=True, slots=True)
 class SweepRuns:
     """All runs of a variant at one size, cold or warm: a line of a table, a mark of a curve.
@@ -251,6 +246,14 @@ def _runs(points: Sequence[Point], places: Iterable[int]) -> SweepRuns:
 def spread(times: Sequence[float]) -> tuple[int, int]:
     """Return the middle half of times, of fewer than four all of them; there must be one."""
     return quartiles(times) or (round(min(times)), round(max(times)))
+
+
+#: Fewer runs have no quartiles: they would say little.
+_QUARTILES_FROM = 4
+#: Between groups nothing lies over this multiple of the time, and each has a fifth of the runs.
+_GAP_RATIO = 1.5
+_SMALLEST_GROUP_SHARE = 0.2
+_FEWEST_RUNS = 2
 
 
 def middle_run(runs: Iterable[Measured], time_of: Callable[[Measured], float]) -> Measured:

@@ -24,8 +24,6 @@ DIED, WAS_DEAD = "died during the recording", "was dead before the recording beg
 SILENT = "does not answer"
 FORKED = "of this process while Ray ran"
 NO_WORKER = "there was no worker: nothing could run"
-Scalar = str | int | float | bool | None
-Details = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +130,10 @@ class Stage:
     waits: bool = False
     note: str = ""
     parent: str = ""
+
+
+Scalar = str | int | float | bool | None
+Details = Mapping[str, object]
 
 
 class Span(NamedTuple):

@@ -30,14 +30,6 @@ _PER_S = 1_000_000_000
 _Units = tuple[tuple[str, int], ...]
 _TIME_UNITS: _Units = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", _PER_S))
 _BYTE_UNITS: _Units = (("B", 1), ("kB", 10**3), ("MB", 10**6), ("GB", 10**9), ("TB", 10**12))
-LONGEST_HEADLINE = 90
-_LONGEST_CODE, _LONGEST_PATH = 30, 45
-#: A comment; quotes with nothing between them; a literal of one or three quotes, or its beginning.
-_SECRET = re.compile(
-    r"""\#[^\n]* | ''(?!') | ""(?!")
-    | (?P<quote>'{3}|"{3}|'|")(?:\\.|(?!(?P=quote)).)*(?:(?P=quote)|$)""",
-    re.DOTALL | re.VERBOSE,
-)
 
 
 def format_ns(duration_ns: float | None) -> str:
@@ -289,6 +281,10 @@ def clean(text: str) -> str:
     return "".join(character for character in spaced if character.isprintable())
 
 
+LONGEST_HEADLINE = 90
+_LONGEST_CODE, _LONGEST_PATH = 30, 45
+
+
 def shortened(sentence: str) -> str:
     """Return a headline of at most 90 characters: its last parts go first.
 
@@ -318,6 +314,14 @@ def path_text(path: str) -> str:
     """
     line = clean(path).strip().replace("`", "'")
     return f"`{line if len(line) <= _LONGEST_PATH else '…' + line[1 - _LONGEST_PATH :]}`"
+
+
+#: A comment; quotes with nothing between them; a literal of one or three quotes, or its beginning.
+_SECRET = re.compile(
+    r"""\#[^\n]* | ''(?!') | ""(?!")
+    | (?P<quote>'{3}|"{3}|'|")(?:\\.|(?!(?P=quote)).)*(?:(?P=quote)|$)""",
+    re.DOTALL | re.VERBOSE,
+)
 
 
 def without_literals(code: str) -> str:

@@ -26,10 +26,6 @@ _KNOWN = {
     *("geopandas", "pyarrow", "polars", "torch", "cupy", "xarray"),
 }
 _SIZED = (list, tuple, dict, set, frozenset)
-_NODES = 10_000
-_ENCODED_AT_MOST = 2**20
-_LARGEST = 2**63 - 1
-_SHARED_FROM = 100
 
 
 @overload
@@ -178,6 +174,12 @@ def items_of(value: Any, most: int) -> Iterator[object]:  # noqa: ANN401  (anyth
         yield from islice(value.values() if type(value) is dict else value, most)
     elif is_a(value, functools.partial):
         yield from islice((value.func, *value.args, *value.keywords.values()), most)
+
+
+_NODES = 10_000
+_ENCODED_AT_MOST = 2**20
+_LARGEST = 2**63 - 1
+_SHARED_FROM = 100
 
 
 def size_bytes(value: object) -> int | None:

@@ -22,11 +22,6 @@ _DEPTH = 8
 _WITH_NAN = "fcmM"
 #: Their ``equals`` takes missing values for equal.
 _FRAMES = ("pandas", "polars")
-#: Elements of a container that are named, or remembered.
-_LEAVES = 16
-#: Number and bytes of the blocks of a buffer that are remembered: 4 MB, a millisecond.
-_BLOCKS, _BLOCK_BYTES = 64, 65_536
-_NAMED = 3
 
 
 def same_value(before: object, after: object) -> bool | None:
@@ -142,6 +137,13 @@ def _same_part(before: Any, after: Any) -> bool:  # noqa: ANN401
     import numpy as np
 
     return bool(np.array_equal(before, after, equal_nan=before.dtype.kind in _WITH_NAN))
+
+
+#: Elements of a container that are named, or remembered.
+_LEAVES = 16
+#: Number and bytes of the blocks of a buffer that are remembered: 4 MB, a millisecond.
+_BLOCKS, _BLOCK_BYTES = 64, 65_536
+_NAMED = 3
 
 
 class Witness:

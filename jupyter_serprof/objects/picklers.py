@@ -32,14 +32,6 @@ _LOOKS = 256
 #: A memo of this allocated size is read in well under a millisecond. Entries take 16 bytes.
 _SMALL_MEMO_BYTES = 16 * 8192
 _PARTS_OF_RV = range(2, 7)
-#: What `sys.getsizeof` of a pickler has besides its memo: the buffer of a frame, and itself.
-_BUFFER_BYTES = 300_000
-#: Their reducers are known; those of other classes are code of the user.
-_TRUSTED = sys.stdlib_module_names | {"dask", "distributed", "cloudpickle", "toolz"}
-_WAYS = ("__reduce__", "__reduce_ex__", "__getstate__")
-_LISTED = 50
-#: What a pickle says of a class and its attributes, and of each buffer, is not what it moves.
-_NAMES_BYTES, _SHAPE_BYTES = 1024, 256
 
 
 class OutOfTime(BaseException):  # reducers of users catch Exception
@@ -189,6 +181,10 @@ class Counter:
         return _nothing, ()
 
 
+#: What `sys.getsizeof` of a pickler has besides its memo: the buffer of a frame, and itself.
+_BUFFER_BYTES = 300_000
+
+
 def _check(value: object, found: Any) -> None:  # noqa: ANN401  (whatever a reducer returned)
     """Raise for an answer that no pickler takes, as pickle's own does."""
     name = type(value).__name__
@@ -235,6 +231,11 @@ def by_value_pickler() -> Any:  # noqa: ANN401  (a class)
             return NotImplemented
 
     return ByValue
+
+
+#: Their reducers are known; those of other classes are code of the user.
+_TRUSTED = sys.stdlib_module_names | {"dask", "distributed", "cloudpickle", "toolz"}
+_WAYS = ("__reduce__", "__reduce_ex__", "__getstate__")
 
 
 def careful(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
@@ -288,6 +289,11 @@ def _kinds() -> tuple[Any, Any]:
             return NotImplemented if is_global else found
 
     return Counting, Forgiving
+
+
+_LISTED = 50
+#: What a pickle says of a class and its attributes, and of each buffer, is not what it moves.
+_NAMES_BYTES, _SHAPE_BYTES = 1024, 256
 
 
 def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], ...]:

@@ -26,12 +26,6 @@ _UNTOLD = 255
 #: Libraries named one by one in what is unseen.
 _NAMED = 4
 _SECONDS = 0.3
-#: Of the last pickles that failed, what tells the error from others, the value, and whether it was
-#: cloudpickle, which takes functions.
-_REFUSED: deque[tuple[object, object, bool]] = deque(maxlen=16)
-#: By module, the ids of what it holds under the names of the four functions, if anything.
-_HELD: dict[str, frozenset[int]] = {}
-_SEARCHED: set[str] = set()
 
 
 class CountedBuffers:
@@ -97,6 +91,11 @@ def pickle_places(module: str) -> list[Place]:
         loads(f"{module}:loads", after=note_loaded),
         loads(f"{module}:load"),
     ]
+
+
+#: Of the last pickles that failed, what tells the error from others, the value, and whether it was
+#: cloudpickle, which takes functions.
+_REFUSED: deque[tuple[object, object, bool]] = deque(maxlen=16)
 
 
 def _mark_of(error: BaseException) -> object:
@@ -200,6 +199,11 @@ class _PickleFamily(Probe):
             library = name.partition(".")[0]
             if library not in own and name in sys.modules and held & self._originals.keys():
                 yield library
+
+
+#: By module, the ids of what it holds under the names of the four functions, if anything.
+_HELD: dict[str, frozenset[int]] = {}
+_SEARCHED: set[str] = set()
 
 
 def _held_by_libraries() -> Mapping[str, frozenset[int]]:

@@ -41,16 +41,6 @@ _RAY_STAGES = {
 }
 _TASK = "task::"
 _Place = tuple[str, str]
-CALLER = "client/main"
-#: In us, 30,000 years from 1970: no clock of a computer.
-_LATEST = 1e18
-_EXPECTED = (
-    "Give the file of ray.timeline(filename=...), or the list of client.get_task_stream() (as JSON "
-    "or as it is)"
-)
-_ASSUMED = "the timeline does not say what the caller did between its calls: it is taken to wait"
-#: A day has less; what lasts longer is a damaged time.
-_LONGEST_NS = 366 * 24 * 3600 * 10**9
 
 
 def _ray_spans(events: Iterable[Mapping[str, object]]) -> list[Span]:
@@ -156,6 +146,11 @@ def _prefix(key: object) -> str:
     return _HASH.sub("", text)
 
 
+CALLER = "client/main"
+#: In us, 30,000 years from 1970: no clock of a computer.
+_LATEST = 1e18
+
+
 class TimelineError(Exception):
     """A timeline cannot be right; the message says what is wrong with it."""
 
@@ -179,6 +174,15 @@ def _time(event: Mapping[str, object], key: str, unit_ns: int) -> int:
         _refuse(f"an event has {key} {shown(value)}, which is no time")
     # A float times a unit loses ns of a time of day; the digits that were written do not.
     return round(Decimal(str(value)) * unit_ns)
+
+
+_EXPECTED = (
+    "Give the file of ray.timeline(filename=...), or the list of client.get_task_stream() (as JSON "
+    "or as it is)"
+)
+_ASSUMED = "the timeline does not say what the caller did between its calls: it is taken to wait"
+#: A day has less; what lasts longer is a damaged time.
+_LONGEST_NS = 366 * 24 * 3600 * 10**9
 
 
 def import_timeline(

@@ -54,17 +54,6 @@ _INDENT = "  "
 _PATHS = (44, 36, 28, 20, 12)
 _KINDS = (28, 20, 14)
 _UNPICKLABLE, _NOT_OPENED = "unpicklable", "not opened"
-_HEADS = ("path", "type", "in-band", "out-of-band", "share", "time", "state")
-#: Parts below this share of all bytes get no line, unless they cannot be pickled.
-_WORTH_SHARE = 0.01
-_MOST_LINES = 40
-#: Of a longer path the beginning and the end are shown.
-_LONGEST_PATH = 120
-_DRAWN_ROWS, _DRAWN_BAD, _MOST_NOTES = 12, 4, 4
-_PITCH, _DRAWN_INDENT = 22, 14
-#: Where columns begin, or end for numbers; pixels.
-_KIND_X, _BAR_X, _BYTES_X = 400, 620, WIDTH - MARGIN - 60
-_GAP, _NUMBER = 12, 70
 
 
 def anatomy_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
@@ -232,6 +221,14 @@ def _unit(anatomy: Anatomy) -> ColumnUnit:
     return replace(unit, decimals=max(0, unit.decimals - 2))
 
 
+_HEADS = ("path", "type", "in-band", "out-of-band", "share", "time", "state")
+#: Parts below this share of all bytes get no line, unless they cannot be pickled.
+_WORTH_SHARE = 0.01
+_MOST_LINES = 40
+#: Of a longer path the beginning and the end are shown.
+_LONGEST_PATH = 120
+
+
 def anatomy_markdown(anatomy: Anatomy, said: str) -> Iterator[str]:
     """Yield who is to blame, the parts, and the notes; nothing that was said already."""
     sentence = blame_sentence(anatomy)
@@ -270,6 +267,13 @@ def _markdown_line(anatomy: Anatomy, part: Part) -> Line:
 def _clipped(path: str) -> str:
     half = _LONGEST_PATH // 2
     return path if len(path) <= _LONGEST_PATH else f"{path[:half]} … {path[-half:]}"
+
+
+_DRAWN_ROWS, _DRAWN_BAD, _MOST_NOTES = 12, 4, 4
+_PITCH, _DRAWN_INDENT = 22, 14
+#: Where columns begin, or end for numbers; pixels.
+_KIND_X, _BAR_X, _BYTES_X = 400, 620, WIDTH - MARGIN - 60
+_GAP, _NUMBER = 12, 70
 
 
 def put_anatomies(sheet: Sheet, trace: Trace) -> None:

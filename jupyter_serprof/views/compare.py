@@ -46,11 +46,6 @@ if TYPE_CHECKING:
 _NAMES = (32, 24, 16)
 #: What goes first when the lines get narrow.
 _SPARE = ("why", "95 % interval of", "before", "after")
-_PITCH = 21
-#: Right edges of the numbers, pixels; the verdict begins behind the last one.
-_RIGHTS = (300.0, 390.0, 510.0, 680.0)
-_TITLES, _VERDICT_X, _GAP = 190, 700.0, 8
-_MOST_LINES, _MOST_NOTES = 24, 2
 
 
 def _numbers(comparison: Comparison, lines: Sequence[Change]) -> _Numbers:
@@ -123,6 +118,13 @@ def _texts(change: Change) -> tuple[str, str]:
     point = point_text(change)
     title = f"{change.title} ({point})" if point else change.title
     return title, f"{change.verdict}: {change.reason}" if change.reason else change.verdict
+
+
+_PITCH = 21
+#: Right edges of the numbers, pixels; the verdict begins behind the last one.
+_RIGHTS = (300.0, 390.0, 510.0, 680.0)
+_TITLES, _VERDICT_X, _GAP = 190, 700.0, 8
+_MOST_LINES, _MOST_NOTES = 24, 2
 
 
 def put_comparison(sheet: Sheet, comparison: Comparison) -> None:

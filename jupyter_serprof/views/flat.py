@@ -45,8 +45,6 @@ _Line = tuple[Scalar, ...]
 
 
 _part = attrgetter("path", "kind", "count", *PARTS[6:9], "bytes")
-#: Columns of whole numbers, some of them unknown.
-_WHOLE = ("_ns", "_bytes", "_faults", "index", "parent", "group", "count", "repeat")
 
 
 def _parts(anatomies: Sequence[Anatomy]) -> Rows:
@@ -204,6 +202,10 @@ def _sweep_summary(sweep: Sweep) -> Rows:
         for line in _summary(entry.trace)
     ]
     return Rows(("variant", "value_bytes", "cold", *_SUMMARY), lines)
+
+
+#: Columns of whole numbers, some of them unknown.
+_WHOLE = ("_ns", "_bytes", "_faults", "index", "parent", "group", "count", "repeat")
 
 
 def to_dataframe(document: Given, what: str | None = None) -> pd.DataFrame:

@@ -28,18 +28,6 @@ _LEAST_NOISE = 0.005
 _MISTAKEN = 0.05
 #: Of noisy runs nothing may be sure; who takes longer than this is not named as the fastest.
 _ALIKE = math.log(1.5)
-Medians = Mapping[str, float]
-_Warm = Mapping[int, tuple[float, int]]
-#: (the faster one, the slower one) -> the sizes at which that is sure.
-Verdicts = Mapping[tuple[str, str], frozenset[int]]
-#: What compression is held against: the same pickle, sent as it is.
-_BASELINE = "pickle"
-#: Keys of transports that compress exactly that pickle.
-_COMPRESSED = ("lz4", "zstd")
-_WINS, _SAVES_NOTHING, _UNSURE = (
-    *("wins over a link below ", "saves no bytes, so it wins over no link"),
-    "cannot tell over which link it wins: it took no longer than plain pickle here",
-)
 
 
 def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple[Crossover, ...]:
@@ -124,6 +112,12 @@ def _gaps(one: Curve, other: Curve) -> list[tuple[int, float, float, float | Non
 
 def _noise(curve: Curve, count: int) -> float:
     return max(_LEAST_NOISE, curve.noise_share(count) or 0.0)
+
+
+Medians = Mapping[str, float]
+_Warm = Mapping[int, tuple[float, int]]
+#: (the faster one, the slower one) -> the sizes at which that is sure.
+Verdicts = Mapping[tuple[str, str], frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +213,16 @@ def _stretch(
         is_clear=all(told[other] == own for other, own in rivals.items()),
         is_noise_known=is_known,
     )
+
+
+#: What compression is held against: the same pickle, sent as it is.
+_BASELINE = "pickle"
+#: Keys of transports that compress exactly that pickle.
+_COMPRESSED = ("lz4", "zstd")
+_WINS, _SAVES_NOTHING, _UNSURE = (
+    *("wins over a link below ", "saves no bytes, so it wins over no link"),
+    "cannot tell over which link it wins: it took no longer than plain pickle here",
+)
 
 
 def break_even_bytes_per_s(

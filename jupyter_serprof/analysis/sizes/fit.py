@@ -55,9 +55,6 @@ UNTOLD = "cannot tell"
 _FEW = "fewer than three sizes; one more would tell"
 _MISSED = "the times are on no line; more sizes or runs would tell"
 _LEVEL = "the noise hides the growth; more runs would tell"
-#: Stages with less of the wall time than this, at every size, get no line.
-_STAGE_SHARE = 0.05
-_MEMORY = {1: "new memory pages", -1: "memory pages used again"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +233,11 @@ def _piece(curve: Curve, cut: _Cut, noise: float, scale: float) -> Fit:
     if not (is_slow and is_level and is_near):
         return replace(untold, cause=_LEVEL)
     return replace(untold, growth="constant", fixed_ns=level, ns_per_byte=0.0)
+
+
+#: Stages with less of the wall time than this, at every size, get no line.
+_STAGE_SHARE = 0.05
+_MEMORY = {1: "new memory pages", -1: "memory pages used again"}
 
 
 def fits_of(points: Sequence[Point]) -> tuple[Fit, ...]:

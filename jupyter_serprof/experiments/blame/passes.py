@@ -23,9 +23,6 @@ from jupyter_serprof.objects.picklers import Counter
 _NEAR = 256
 _NEAR_BYTES, _FAR_BYTES = 2, 5
 _LONG, _SOME = 64, 16
-_MUCH = 2
-_LEAST_BYTES = 10_000
-_DEEP, _DEEPEST = 50, 1_000_000
 
 
 class _MetInsideItselfError(Exception):
@@ -196,6 +193,11 @@ def closed(node: Node, depth: int = 1) -> Iterator[tuple[Node, Node, int]]:
             yield node, part, depth
         else:
             yield from closed(part, depth + 1)
+
+
+_MUCH = 2
+_LEAST_BYTES = 10_000
+_DEEP, _DEEPEST = 50, 1_000_000
 
 
 def memory_note(value: Any, pickled_bytes: int) -> str:  # noqa: ANN401  (anything)

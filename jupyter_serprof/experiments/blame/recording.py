@@ -29,17 +29,6 @@ from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.probes.dask.graph.look import Found, graph_objects
 from jupyter_serprof.probes.dask.graph.sections import LARGE_BYTES
 
-_DUMPS = "pickle.dumps"
-_WORTH_SHARE = 0.01
-_PICKLED = " was pickled "
-_SEPARATE = "the parts were measured after the timed run, one by one"
-_OPENED = 3
-_SECONDS = 20.0
-#: Dask's names end in a hash, of which the beginning tells them apart.
-_HASH = re.compile(
-    r"\b([0-9a-f]{6})(?:[0-9a-f]{10,}|[0-9a-f]{2}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
-)
-
 
 class Blame(Descent):
     """The anatomy of a value, as far as it has come: an interrupt leaves what is known.
@@ -105,6 +94,12 @@ def unwrapped(value: object) -> object:
         return function
     found = attribute(attribute(value, "__ray_metadata__"), "modified_class")
     return value if found is None else found
+
+
+_DUMPS = "pickle.dumps"
+_WORTH_SHARE = 0.01
+_PICKLED = " was pickled "
+_SEPARATE = "the parts were measured after the timed run, one by one"
 
 
 class BlameRun(Once):
@@ -248,6 +243,14 @@ def _summary(trace: Trace) -> Summary:
     facts += [*blame_facts(anatomy), timed, _SEPARATE]
     sentence = shortened(blame_sentence(anatomy))
     return replace(known, headline=sentence, facts=tuple(facts[:1]), details=tuple(facts[1:]))
+
+
+_OPENED = 3
+_SECONDS = 20.0
+#: Dask's names end in a hash, of which the beginning tells them apart.
+_HASH = re.compile(
+    r"\b([0-9a-f]{6})(?:[0-9a-f]{10,}|[0-9a-f]{2}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
+)
 
 
 def blame_graph(trace: Trace, value: object) -> Trace:

@@ -40,13 +40,6 @@ _ALIKE = 2.0
 _CHAIN = 4
 #: More keys of text beside each other are data: the rows of somebody, not the fields of something.
 _MOST_TEXTS = 20
-INTERRUPTED = "interrupted"
-_BUDGET = "the time budget is too short to open everything"
-#: What the times of parts are: a note, which begins with what tells it from others.
-_PLAIN = "times: shares of an in-band probe, scaled to the plain dumps"
-_NOWHERE = (
-    "times: shares of the probe, scaled to one pickle that hands buffers over and copies nothing"
-)
 
 
 @dataclass(eq=False, slots=True)
@@ -84,6 +77,15 @@ class _Branch:
 def _added(*sizes: tuple[int, int, int]) -> tuple[int, int, int]:
     in_band, beside, took_ns = map(sum, zip(*sizes, strict=True))
     return in_band, beside, took_ns
+
+
+INTERRUPTED = "interrupted"
+_BUDGET = "the time budget is too short to open everything"
+#: What the times of parts are: a note, which begins with what tells it from others.
+_PLAIN = "times: shares of an in-band probe, scaled to the plain dumps"
+_NOWHERE = (
+    "times: shares of the probe, scaled to one pickle that hands buffers over and copies nothing"
+)
 
 
 def anatomy_of(descent: Descent, dumps_ns: int | None = None) -> Anatomy:

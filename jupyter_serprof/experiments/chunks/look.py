@@ -19,13 +19,6 @@ from jupyter_serprof.model import SerprofError, UsageError
 from jupyter_serprof.model.units import counted, format_bytes, format_count
 
 Chunks = tuple[tuple[int, ...], ...]
-#: A graph of more tasks keeps a scheduler busy for minutes (facts: 1 ms a task).
-MOST_TASKS = 200_000
-#: A thread holds a chunk and what it makes of it.
-_COPIES = 2
-#: A worker pauses there (``distributed.worker.memory.pause``).
-_SHARE = 0.8
-Maker = Callable[[float], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +129,14 @@ def _partitions(collections: Sequence[Any]) -> int | None:
     return max(known) if known and len(known) == len(collections) else None
 
 
+#: A graph of more tasks keeps a scheduler busy for minutes (facts: 1 ms a task).
+MOST_TASKS = 200_000
+#: A thread holds a chunk and what it makes of it.
+_COPIES = 2
+#: A worker pauses there (``distributed.worker.memory.pause``).
+_SHARE = 0.8
+
+
 class LeftOutError(SerprofError):
     """A chunk size that is not tried; the message says why."""
 
@@ -206,6 +207,9 @@ def worker_bound(collections: Sequence[Any]) -> WorkerBound:
     threads = max((worker.get("nthreads") or 1 for worker in workers), default=1)
     memory = min((limit for limit in limits if limit > 0), default=None)
     return WorkerBound(memory, threads, is_cluster=True)
+
+
+Maker = Callable[[float], object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,6 @@ UNACCOUNTED = "unaccounted"
 _SAME_SIZE_SHARE = 0.05
 _MOST_NAMED = 4
 _ENDED = "ok"
-NO_CONTROL = "no fixed work beside both"
-_MACHINE = ("platform", "machine", "cores")
-_SWEEPS = {"sweep": "a sweep over sizes", "chunks": "a sweep over chunk sizes"}
-#: What is said where kinds differ.
-ALIKE = "Compare two of a kind"
-#: Variants of code that was run again, alone or in turns.
-_CODE = frozenset({"code", "before", "after"})
-_LONGEST_NAME = 60
 
 
 def owned_ns(run: Point, key: str) -> int:
@@ -181,6 +173,16 @@ def _warm_only(samples: Sequence[Sample]) -> list[Sample]:
 def _listed(samples: Sequence[Sample]) -> str:
     told = [sample.told for sample in samples]
     return first_of(told, _MOST_NAMED) if told else "no run that ended"
+
+
+NO_CONTROL = "no fixed work beside both"
+_MACHINE = ("platform", "machine", "cores")
+_SWEEPS = {"sweep": "a sweep over sizes", "chunks": "a sweep over chunk sizes"}
+#: What is said where kinds differ.
+ALIKE = "Compare two of a kind"
+#: Variants of code that was run again, alone or in turns.
+_CODE = frozenset({"code", "before", "after"})
+_LONGEST_NAME = 60
 
 
 def notes_on(before: Trace | Sweep, after: Trace | Sweep) -> Iterator[str]:

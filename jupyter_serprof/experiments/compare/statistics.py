@@ -43,12 +43,6 @@ ALPHA = 0.05
 PAIRED_ALPHA = 0.01
 #: With fewer there is no A against A.
 _FEWEST_HALVES = 8
-#: Kinds of work, as `MachineCheck` has them, and how many new pages the last one fills.
-_TITLES = {"pickle": "pickling", "copy": "copying memory", "pages": "filling new pages"}
-_PAGES = 256
-#: Between documents on a machine that stayed as it was.
-LEAST = 1.25
-_TENTH = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +138,14 @@ def _mann_whitney(before: int, after: int) -> tuple[int, ...]:
     for value, count in enumerate(_mann_whitney(before, after - 1)):
         ways[value] += count
     return tuple(ways)
+
+
+#: Kinds of work, as `MachineCheck` has them, and how many new pages the last one fills.
+_TITLES = {"pickle": "pickling", "copy": "copying memory", "pages": "filling new pages"}
+_PAGES = 256
+#: Between documents on a machine that stayed as it was.
+LEAST = 1.25
+_TENTH = 0.1
 
 
 @dataclass(frozen=True, slots=True)

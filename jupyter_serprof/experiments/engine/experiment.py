@@ -23,9 +23,6 @@ Document = Trace | Sweep
 Steps = Generator[None, None, None]
 Made = TypeVar("Made", bound=Document)
 Made_co = TypeVar("Made_co", bound=Document, covariant=True)
-#: The experiment that was interrupted last; one at most.
-_KEPT: list[Experiment[Any]] = []
-_RESUME = "import jupyter_serprof as sp; sp.resume()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +194,11 @@ def _is_ours(traceback: TracebackType | None) -> bool:
         traceback = traceback.tb_next
     name = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__"))
     return name.startswith("jupyter_serprof.experiments.")
+
+
+#: The experiment that was interrupted last; one at most.
+_KEPT: list[Experiment[Any]] = []
+_RESUME = "import jupyter_serprof as sp; sp.resume()"
 
 
 def run(

@@ -33,13 +33,6 @@ from jupyter_serprof.probes.dask.sampling import ConstructionSampler
 _SECONDS = 2.0
 #: Where Dask pickles what it sends, and what it calls that there (distributed 2024.8 to 2026.8).
 _MODULE, _FUNCTION, _VALUE = "distributed.protocol.serialize", "serialize", "x"
-_SAID_CHARACTERS = 60
-#: What only a computation of the caller has. A cluster is never quite silent: heartbeats of workers
-#: and transitions of other people's tasks are stages too.
-_COMPUTING = {
-    *("dask.prepare", "dask.optimize", "dask.submit", "dask.serialize"),
-    *("dask.scatter", "dask.execute", "dask.wait", "dask.gather"),
-}
 
 
 def unpicklable_notes(error: BaseException) -> list[str]:
@@ -70,6 +63,15 @@ def _unsent(error: BaseException | None) -> Iterator[object]:
             if is_place and frame.f_code.co_name == _FUNCTION:
                 yield frame.f_locals.get(_VALUE)
         error = error.__cause__
+
+
+_SAID_CHARACTERS = 60
+#: What only a computation of the caller has. A cluster is never quite silent: heartbeats of workers
+#: and transitions of other people's tasks are stages too.
+_COMPUTING = {
+    *("dask.prepare", "dask.optimize", "dask.submit", "dask.serialize"),
+    *("dask.scatter", "dask.execute", "dask.wait", "dask.gather"),
+}
 
 
 class ComputationTimeoutError(SerprofError):

@@ -17,11 +17,6 @@ from jupyter_serprof.model import ProbeUnavailable, Trace
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.objects.classes import classes_kept
 
-#: A shorter run is measured several times in one recording, which lasts about so long in all.
-_SHORT_NS = 1_000_000
-_RECORDING_NS = 1_000_000
-_MOST_LOOPS = 100
-
 
 def is_installed(library: str) -> bool:
     """Tell whether a library can be imported; it is not imported for that."""
@@ -101,6 +96,12 @@ class Transport:
     def round_trip(self, value: object) -> object:
         """Send the value and return what comes back; keeps nothing of it."""
         raise NotImplementedError
+
+
+#: A shorter run is measured several times in one recording, which lasts about so long in all.
+_SHORT_NS = 1_000_000
+_RECORDING_NS = 1_000_000
+_MOST_LOOPS = 100
 
 
 @dataclass(slots=True, kw_only=True)

@@ -40,8 +40,6 @@ TRANSPORTS: dict[str, type[Transport]] = {
 _WHOLE, _TOLD = 0.995, 0.005
 #: What of it stands among the facts of a variant.
 CHECKED_FACTS = ("equal", "type", "shared_share", "has_buffers")
-#: Spread (interquartile range over median) above which a number is called unstable.
-UNSTABLE_SHARE = 0.1
 
 
 def checked_result(before: object, after: object, witness: Witness) -> dict[str, Scalar]:
@@ -101,6 +99,10 @@ def payload_places(
         return buffer_places(value, hands_over=hands_over)
     except Exception:  # noqa: BLE001  (it was pickled a moment ago; a list of buffers is extra)
         return ()
+
+
+#: Spread (interquartile range over median) above which a number is called unstable.
+UNSTABLE_SHARE = 0.1
 
 
 class RoundTrip:

@@ -55,16 +55,6 @@ from jupyter_serprof.probes.ray.values import (
 
 _WAIT = Place("ray:get", "ray.wait", "ray.wait")
 _PULL = Place("ray:get", "ray.pull", "ray.wait")
-#: What waits took that found everything at hand, ns, in the recordings that run now.
-_IDLE_NS = [0]
-_AT_HAND_NS, _FREE_NS, _MOST_PART = 500_000, 5_000_000, 20
-#: The first task of each remote function of this recording.
-_FUNCTIONS: weakref.WeakKeyDictionary[Any, bytes | None] = weakref.WeakKeyDictionary()
-_WORKER = "ray._private.worker:Worker"
-_CONTEXT = "ray._private.serialization:SerializationContext"
-_MANAGER = "ray._private.function_manager:FunctionActorManager"
-_SEEN_VALUES = 8
-_TABLES = ("DataFrame", "Series")
 
 
 def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
@@ -80,6 +70,11 @@ def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
         _IDLE_NS[0] += sum(one for one in took_ns if one < _AT_HAND_NS)
         return args, kwargs, SPLIT
     return args, kwargs, None
+
+
+#: What waits took that found everything at hand, ns, in the recordings that run now.
+_IDLE_NS = [0]
+_AT_HAND_NS, _FREE_NS, _MOST_PART = 500_000, 5_000_000, 20
 
 
 def _may_ask() -> bool:
@@ -102,6 +97,15 @@ def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> in
         end = recorders[0].now() if recorders else 0
         note(recorders, (place, get_ident(), start, end, None, None, None))
     return end - start
+
+
+#: The first task of each remote function of this recording.
+_FUNCTIONS: weakref.WeakKeyDictionary[Any, bytes | None] = weakref.WeakKeyDictionary()
+_WORKER = "ray._private.worker:Worker"
+_CONTEXT = "ray._private.serialization:SerializationContext"
+_MANAGER = "ray._private.function_manager:FunctionActorManager"
+_SEEN_VALUES = 8
+_TABLES = ("DataFrame", "Series")
 
 
 def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001

@@ -116,7 +116,13 @@ def silence_note(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 
 def _asked(ask: Callable[[], _Answer], until: float) -> _Answer:
-    """Ask on a thread that is left to itself if it takes too long: a late answer goes nowhere."""
+    """Ask on a thread that is left to itself if it takes too long: a late answer goes nowhere.
+
+    Raises
+    ------
+    TimeoutError, InterruptedError
+        If there is no answer in time, or Ctrl-C waits to be heard.
+    """
     answer: Future[_Answer] = Future()
 
     def run() -> None:

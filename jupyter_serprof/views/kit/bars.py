@@ -19,7 +19,6 @@ _LENGTHS = " ▏▎▍▌▋▊▉█"
 _THIN = 1 / 16
 #: A half, whatever its last digits.
 _HALF = 0.499
-Piece = tuple[int, int]
 
 
 def work_bar(shares: Sequence[float]) -> str:
@@ -57,6 +56,9 @@ def length_bar(share: float, columns: int) -> str:
     eighths = max(1, round(share * columns * 8)) if share > 0 else 0
     whole, part = divmod(min(eighths, columns * 8), 8)
     return (_LENGTHS[8] * whole + _LENGTHS[part]).strip().ljust(columns)[:columns]
+
+
+Piece = tuple[int, int]
 
 
 def pieces_of(row: Row, wall_ns: int) -> list[Piece]:

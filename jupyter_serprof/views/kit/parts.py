@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 _TICK_GAP = 18
 _SENTENCES_SHOWN = 3
 _REMEDY_LINES = 6
-#: Of the whole width, for the time.
-_LEAST_SHARE = 0.45
-_NARROWEST_NUMBER = 34
-Placed = tuple[tuple[Quantity[Of], float], ...]
 
 
 def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
@@ -83,6 +79,12 @@ def _ticks(sheet: Sheet, width: float, end: float) -> list[float]:
 def _tick_text(tick: float) -> str:
     text = format_fixed(tick, 2)
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+#: Of the whole width, for the time.
+_LEAST_SHARE = 0.45
+_NARROWEST_NUMBER = 34
+Placed = tuple[tuple[Quantity[Of], float], ...]
 
 
 def placed(  # noqa: PLR0913, PLR0917  (what decides about a width)

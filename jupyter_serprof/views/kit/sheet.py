@@ -24,12 +24,6 @@ WIDEST_NUMBER = 84
 Side = Literal["left", "center", "right"]
 #: Width in pixels of a text of some size (pixels), bold or not.
 Measure = Callable[[str, float, bool], float]
-#: Read by the front end too: ``npm run generate`` writes ``style/theme.css`` from it.
-_THEME = json.loads(files("jupyter_serprof.views.kit").joinpath("theme.json").read_text("utf-8"))
-#: Each has a contrast of at least 3:1 on both backgrounds.
-FAMILY_COLORS: dict[str, str] = {key: own["color"] for key, own in _THEME["families"].items()}
-#: At least 4.5:1 on the family.
-_LABELS: dict[str, str] = {key: own["label"] for key, own in _THEME["families"].items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +179,14 @@ class Sheet:
         for line in self.wrap(text, WIDTH - MARGIN - x, size, is_bold=is_bold, most=most) or [""]:
             self.put(x, self.y + size * 0.65, line, color, size, is_bold=is_bold)
             self.y += round(size * 1.4)
+
+
+#: Read by the front end too: ``npm run generate`` writes ``style/theme.css`` from it.
+_THEME = json.loads(files("jupyter_serprof.views.kit").joinpath("theme.json").read_text("utf-8"))
+#: Each has a contrast of at least 3:1 on both backgrounds.
+FAMILY_COLORS: dict[str, str] = {key: own["color"] for key, own in _THEME["families"].items()}
+#: At least 4.5:1 on the family.
+_LABELS: dict[str, str] = {key: own["label"] for key, own in _THEME["families"].items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,6 @@ from jupyter_serprof.model.units import clean
 
 _MORE = "…"
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$])")
-#: GitHub makes links of them, and tells the people who are named.
-_LINKING = re.compile(r"([@#])(?=\w)")
-_TICKS = re.compile(r"`+")
-_FEWEST_TICKS = 3
-_GAP = "  "
-Line = Sequence[str]
-Of = TypeVar("Of")
 
 
 def width(text: str) -> int:
@@ -82,6 +74,13 @@ def hang(label: str, text: str, columns: int, indent: int = 6) -> list[str]:
     return [((first if i == 0 else " " * indent) + line).rstrip() for i, line in enumerate(lines)]
 
 
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$])")
+#: GitHub makes links of them, and tells the people who are named.
+_LINKING = re.compile(r"([@#])(?=\w)")
+_TICKS = re.compile(r"`+")
+_FEWEST_TICKS = 3
+
+
 def plain(text: str) -> str:
     """Return text as Markdown that shows it: on one line, nothing in it means anything."""
     line = " ".join(text.split())
@@ -101,6 +100,11 @@ def code(text: str) -> str:
     longest = max(map(len, _TICKS.findall(kept)), default=0)
     fence = "`" * max(_FEWEST_TICKS, longest + 1)
     return f"{fence}python\n{kept}\n{fence}"
+
+
+_GAP = "  "
+Line = Sequence[str]
+Of = TypeVar("Of")
 
 
 class Quantity(NamedTuple, Generic[Of]):

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 #: Of each there are a script, a style and the template of a page in ``static/``.
 KINDS = ("trace", "sweep", "anatomy")
-_PLACE = re.compile("@@(title|view|document|fallback)@@")
 
 
 def kind_of(doc: Trace | Sweep) -> str:
@@ -54,6 +53,9 @@ def asset(name: str) -> str:
         )
         raise DocumentError(message)
     return source.read_text("utf-8")
+
+
+_PLACE = re.compile("@@(title|view|document|fallback)@@")
 
 
 def html(doc: Trace | Sweep) -> str:

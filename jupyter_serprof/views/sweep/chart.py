@@ -48,11 +48,6 @@ _MARKS: tuple[tuple[tuple[float, float], ...], ...] = (
     ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
     ((0, 1.2), (1.2, -1), (-1.2, -1)),
 )
-_LEFT = 62
-_NAMES = 206
-_HEIGHT, _BRIEF_HEIGHT = 340, 270
-_BRACKETS = 2
-_SENTENCES = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +96,13 @@ def _short(text: str) -> str:
     """Return a round number without its zeros: 1.00 kB is 1 kB."""
     number, gap, unit = text.partition(" ")
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{gap}{unit}"
+
+
+_LEFT = 62
+_NAMES = 206
+_HEIGHT, _BRIEF_HEIGHT = 340, 270
+_BRACKETS = 2
+_SENTENCES = 14
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,6 @@ _LEGENDS = {
     _ALONE: f"{_ALONE}: no comparison",
     _APART: f"{_APART}: no ratio, the times of both stand below",
 }
-_KINDS = ("sweep", "chunks")
-_WHOLE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +281,9 @@ def state_text(variant: Variant) -> str:
     return f"{state}: {variant.reason}" if variant.reason else state
 
 
+_KINDS = ("sweep", "chunks")
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """The line of a variant, cold or warm: its runs by size, and the pieces of the line."""
@@ -340,6 +341,9 @@ def log_ticks(axis: tuple[float, float], most: float) -> list[float]:
         return [10.0**power for power in inside[:: max(1, math.ceil(len(inside) / most))]]
     fine = (times * 10.0**power for power in powers for times in (1, 2, 5))
     return [value for value in fine if low <= math.log10(value) <= high]
+
+
+_WHOLE = 1e-9
 
 
 def growth_lines(series: Series) -> list[str]:

@@ -37,14 +37,6 @@ _MORE_THAN_ONE = "*"
 _MARKS = ascii_lowercase
 _STICKY = "\u00a0"
 _GROUPED = " ‡"
-_WIDEST_BAR = 30
-_NARROWEST_BAR = 6
-_NAMES = (24, 20, 14)
-#: Up to this many lines the stages of each run are written out below the table.
-_WRITTEN_OUT = 12
-#: What goes first when the lines get narrow, by its head.
-_SPARE = ("times\nmemcpy", "page\nfaults", "out-of-\nband", "in-band")
-_Lines = list[tuple[str, "Bar | None"]]
 
 
 def size_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]]:
@@ -205,6 +197,16 @@ def _unmeasured(sweep: Sweep, columns: int, indent: int) -> Iterator[str]:
     """Yield why a variant has no numbers, or not all."""
     for variant in sweeps.incomplete(sweep):
         yield from hang(clean(variant.title), sweeps.state_text(variant), columns, indent)
+
+
+_WIDEST_BAR = 30
+_NARROWEST_BAR = 6
+_NAMES = (24, 20, 14)
+#: Up to this many lines the stages of each run are written out below the table.
+_WRITTEN_OUT = 12
+#: What goes first when the lines get narrow, by its head.
+_SPARE = ("times\nmemcpy", "page\nfaults", "out-of-\nband", "in-band")
+_Lines = list[tuple[str, "Bar | None"]]
 
 
 def sweep_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]]:

@@ -27,8 +27,6 @@ MARK = "serprof-"
 _UNDO: list[Callable[[], None]] = []
 _PLACES: set[tuple[int, str]] = set()
 _INSIDE = threading.local()
-#: A connection that breaks leaves its task here until that is gone.
-_READING: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
 def put_back() -> None:
@@ -267,6 +265,9 @@ def handling(original: Any) -> Any:
 
 
 # Messages on the wire.
+
+#: A connection that breaks leaves its task here until that is gone.
+_READING: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
 def reading(original: Any) -> Any:

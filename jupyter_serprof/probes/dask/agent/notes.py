@@ -46,7 +46,6 @@ SCHEDULER, OFFLOAD = 0, 1
 clock = time.perf_counter_ns
 #: The agents of this process by the names of their recordings.
 AGENTS: dict[str, Agent] = {}
-_GC_START = [0]
 
 
 class Prefix:
@@ -361,6 +360,9 @@ def agents_here() -> list[Agent]:
         return agents
     here, loops = threading.get_ident(), {agent.loop_thread for agent in agents}
     return [agent for agent in agents if here not in loops or agent.loop_thread == here]
+
+
+_GC_START = [0]
 
 
 def collected(phase: str, info: dict[str, int]) -> None:

@@ -37,8 +37,6 @@ OUTPUT_KEYS = "(output keys)"
 LOW_LEVEL = "(low-level graph)"
 
 Item = tuple[Any, object]
-#: What every task of a Blockwise is made of; in 2024.8 it is ``dsk``.
-_TEMPLATE = ("task", "dsk", "indices")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +133,10 @@ def _has_plain_state(layer: object) -> bool:
     ways = ("__reduce__", "__reduce_ex__", "__getstate__")
     is_plain = all(of_class(type(layer), way) is vars(object).get(way) for way in ways)
     return is_plain and bool(state_of(layer))
+
+
+#: What every task of a Blockwise is made of; in 2024.8 it is ``dsk``.
+_TEMPLATE = ("task", "dsk", "indices")
 
 
 def _blockwise(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Blockwise)

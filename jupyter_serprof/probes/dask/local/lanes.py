@@ -27,13 +27,6 @@ _ONCE = ("dask.prepare", "dask.optimize", MATERIALIZE, LOW_LEVEL)
 _BEFORE = ("dask.prepare", "dask.optimize")
 #: Reading a future that is done is part of the scheduler's loop.
 _DONE_NS = 50_000
-#: Spans of tasks in a document; above, those of one name and lane are put together.
-MOST_SPANS = 20_000
-#: The last task of a compute: it puts the pieces of a result together.
-_LAST = "finalize"
-#: Between tasks of one batch nothing is sent.
-_SHORTEST_WIRE_NS = 20_000
-_NUMBER = re.compile(r"worker (\d+)\b")
 
 
 def is_get(draft: Draft) -> bool:
@@ -93,6 +86,15 @@ def _complete_compute(run: Page, compute: Draft, children: Sequence[Draft]) -> N
     before = [draft.end for draft in children if draft.stage in _BEFORE]
     if before and "error" not in compute.details:
         compute.end = max(before)
+
+
+#: Spans of tasks in a document; above, those of one name and lane are put together.
+MOST_SPANS = 20_000
+#: The last task of a compute: it puts the pieces of a result together.
+_LAST = "finalize"
+#: Between tasks of one batch nothing is sent.
+_SHORTEST_WIRE_NS = 20_000
+_NUMBER = re.compile(r"worker (\d+)\b")
 
 
 @dataclass(slots=True)

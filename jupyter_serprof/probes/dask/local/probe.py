@@ -37,8 +37,6 @@ _SPAWN_PLACE = "multiprocessing.process:BaseProcess.start"
 #: Shorter waits are the queue's own work: the result was there.
 _SHORTEST_WAIT_NS = 5_000
 _NAMES = 3
-#: What Dask makes of collections: from 2025.1 on, and until 2025.3.
-_EXPRESSION, _GRAPH = "collections_to_expr", "collections_to_dsk"
 
 
 def _note_collections(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -105,6 +103,10 @@ def client_places() -> list[Place]:
         place = f"distributed.client:{_EXPRESSION}"
         places.append(Place(place, "dask.prepare", "dask.prepare"))
     return [*places, *expression_places()]
+
+
+#: What Dask makes of collections: from 2025.1 on, and until 2025.3.
+_EXPRESSION, _GRAPH = "collections_to_expr", "collections_to_dsk"
 
 
 def _has_expressions(module: object) -> bool:
