@@ -1,4 +1,4 @@
-"""Bars made of block characters.
+"""Bars made of block characters, and the logarithmic axes of sweeps.
 
 At each bucket the shares of all rows and of the unaccounted time sum to at most one: this is the
 height of a bar where spans are smaller than what can be drawn.
@@ -6,6 +6,7 @@ height of a bar where spans are smaller than what can be drawn.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -101,3 +102,24 @@ def unaccounted_shares(waterfall: Waterfall, wall_ns: int, count: int) -> list[f
     wanted = waterfall.unaccounted_ns * count / wall_ns
     factor = wanted / sum(left) if sum(left) else 0.0
     return [min(1.0, share * factor) for share in left]
+
+
+def log_axis(values: Iterable[float]) -> tuple[float, float]:
+    """Return the logarithms of the ends of an axis: those of the values, and a little room."""
+    logs = [math.log10(value) for value in values if value > 0]
+    room = max(0.06 * (max(logs) - min(logs)), 0.1)
+    return min(logs) - room, max(logs) + room
+
+
+def log_ticks(axis: tuple[float, float], most: float) -> list[float]:
+    """Return powers of ten on an axis, every second or third of many; of two at most 1, 2, 5."""
+    low, high = axis
+    powers = range(math.floor(low), math.ceil(high) + 1)
+    inside = [power for power in powers if low <= power <= high]
+    if len(inside) > 2:  # noqa: PLR2004  (as the browser)
+        return [10.0**power for power in inside[:: max(1, math.ceil(len(inside) / most))]]
+    fine = (times * 10.0**power for power in powers for times in (1, 2, 5))
+    return [value for value in fine if low <= math.log10(value) <= high]
+
+
+_WHOLE = 1e-9

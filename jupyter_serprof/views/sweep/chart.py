@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.analysis.ranking import outside_texts
 from jupyter_serprof.model import stages_of
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
+from jupyter_serprof.views.kit.bars import log_axis, log_ticks
 from jupyter_serprof.views.kit.parts import put_legend
 from jupyter_serprof.views.kit.sheet import (
     FAMILY_COLORS,
@@ -20,14 +21,7 @@ from jupyter_serprof.views.kit.sheet import (
     Stroke,
     family_color,
 )
-from jupyter_serprof.views.sweep.runs import (
-    chunk_line,
-    incomplete,
-    log_axis,
-    log_ticks,
-    series_of,
-    state_text,
-)
+from jupyter_serprof.views.sweep.runs import chunk_line, incomplete, series_of, state_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

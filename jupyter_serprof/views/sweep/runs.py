@@ -7,7 +7,6 @@ document.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -33,7 +32,7 @@ from jupyter_serprof.model.units import (
 from jupyter_serprof.views.kit.table import Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from jupyter_serprof.model import Fit, Point, Sweep, Trace, Variant
 
@@ -325,27 +324,6 @@ def _pieces(sweep: Sweep, key: str, *, cold: bool) -> tuple[Fit, ...]:
     return tuple(sorted(found, key=lambda fit: fit.from_bytes))
 
 
-def log_axis(values: Iterable[float]) -> tuple[float, float]:
-    """Return the logarithms of the ends of an axis: those of the values, and a little room."""
-    logs = [math.log10(value) for value in values if value > 0]
-    room = max(0.06 * (max(logs) - min(logs)), 0.1)
-    return min(logs) - room, max(logs) + room
-
-
-def log_ticks(axis: tuple[float, float], most: float) -> list[float]:
-    """Return powers of ten on an axis, every second or third of many; of two at most 1, 2, 5."""
-    low, high = axis
-    powers = range(math.floor(low), math.ceil(high) + 1)
-    inside = [power for power in powers if low <= power <= high]
-    if len(inside) > 2:  # noqa: PLR2004  (as the browser)
-        return [10.0**power for power in inside[:: max(1, math.ceil(len(inside) / most))]]
-    fine = (times * 10.0**power for power in powers for times in (1, 2, 5))
-    return [value for value in fine if low <= math.log10(value) <= high]
-
-
-_WHOLE = 1e-9
-
-
 def growth_lines(series: Series) -> list[str]:
     """Return a sentence for each piece of a line."""
     if not series.pieces:
@@ -396,6 +374,9 @@ def chunk_line(sweep: Sweep) -> str:
     limits = (("below", best.below), ("above", best.above))
     said = "".join(f"; {side} it {clean(why)} limits" for side, why in limits if why)
     return f"best chunk: {asked}{format_bytes(best.size_bytes)} [{sizes}]{said}"
+
+
+_WHOLE = 1e-9
 
 
 def plain_number(number: float) -> str:

@@ -9,7 +9,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model.units import NOT_APPLICABLE, clean, column_unit, format_bytes, format_ns
-from jupyter_serprof.views.kit.bars import length_bar
+from jupyter_serprof.views.kit.bars import length_bar, log_axis, log_ticks
 from jupyter_serprof.views.kit.table import (
     Column,
     clip,
@@ -69,7 +69,7 @@ def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]
     wide = min(_WIDEST, columns - _LABEL - 3)
     if wide < _NARROWEST or len(found) > len(_MARKS):
         return []
-    times = sweeps.log_axis(p.wall_ns for each in found for p in each.points)
+    times = log_axis(p.wall_ns for each in found for p in each.points)
     sizes = [p.size_bytes for each in found for p in each.points]
     low, high = math.log10(min(sizes)), math.log10(max(sizes))
     grid = [[" "] * wide for _ in range(_ROWS)]
@@ -98,7 +98,7 @@ def _place(value: float, low: float, high: float, count: int) -> int:
 
 def _time_label(times: tuple[float, float], row: int) -> str:
     """Return the round time whose place is this row; blank between."""
-    ticks = sweeps.log_ticks(times, _ROWS)
+    ticks = log_ticks(times, _ROWS)
     here = [ns for ns in ticks if _ROWS - 1 - _place(math.log10(ns), *times, _ROWS) == row]
     text = format_ns(here[0]).replace(".00", "").replace(".0", "") if here else ""
     return f"{clip(text, _LABEL):>{_LABEL}}"
