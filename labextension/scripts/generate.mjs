@@ -37,6 +37,7 @@ async function style() {
       [name, own.color],
       [`on-${name}`, own.label],
     ]),
+    ...theme.spare.map((color, at) => [`spare-${at + 1}`, color]),
     ...["light", "dark"].flatMap((mode) =>
       [
         ...Object.entries(ROLES).map(([role, name]) => [name, theme[mode][role]]),

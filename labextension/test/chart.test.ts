@@ -105,6 +105,18 @@ describe("the chart of a sweep", () => {
     expect(texts(draw({ crossovers }))).toContain("10.0 kB to 100 kB");
   });
 
+  it("gives each of eight transports its own colour", () => {
+    const { points, variants } = sweepWith({});
+    const keys = Array.from({ length: 8 }, (_, at) => `way${at}`);
+    const root = draw({
+      variants: keys.map((key) => ({ ...variants[0], key, title: key, facts: {} })),
+      points: keys.flatMap((variant) => points.map((point) => ({ ...point, variant }))),
+    });
+    const samples = [...root.querySelectorAll<SVGElement>(".jsp-legend svg")];
+    expect(new Set(samples.map((sample) => sample.style.color)).size).toBe(8);
+    expect(samples.map((sample) => sample.style.color)).not.toContain("var(--jsp-ink)");
+  });
+
   it("marks the last crossover of each pair of the runs that it draws", () => {
     const { points, variants } = sweepWith({});
     const [one] = variants;

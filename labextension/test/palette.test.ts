@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { FAMILIES, type Family } from "../src/kit/theme";
+import { FAMILIES, type Family, SPARE } from "../src/kit/theme";
 import { contrast, linear, THEME } from "./theme";
 
 type Triple = readonly [number, number, number];
@@ -57,7 +57,21 @@ const PALETTE = Object.fromEntries(
 ) as Record<Family, string>;
 const HUES = FAMILIES.filter((family) => family !== "other");
 
+const LINES = [...Object.values(PALETTE), ...THEME.spare];
+
 describe("the palette", () => {
+  it("has ten colours for lines, at least 15 apart, 3:1 on both backgrounds", () => {
+    expect(SPARE).toHaveLength(THEME.spare.length);
+    for (const colour of THEME.spare) {
+      const others = LINES.filter((other) => other !== colour);
+      expect(Math.min(...others.map((other) => distance(colour, other, "normal")))).toBeGreaterThan(
+        15,
+      );
+      expect(contrast(colour, "#ffffff")).toBeGreaterThanOrEqual(3);
+      expect(contrast(colour, "#111111")).toBeGreaterThanOrEqual(3);
+    }
+  });
+
   it.each(FAMILIES)("has 3:1 on white and on #111: %s", (family) => {
     expect(contrast(PALETTE[family], "#ffffff")).toBeGreaterThanOrEqual(3);
     expect(contrast(PALETTE[family], "#111111")).toBeGreaterThanOrEqual(3);

@@ -3,6 +3,8 @@ import type { Family } from "../src/kit/theme";
 
 interface Theme {
   readonly families: Readonly<Record<Family, { readonly color: string; readonly label: string }>>;
+  /** Of lines, when those of the families are taken. */
+  readonly spare: readonly string[];
   readonly light: Readonly<Record<string, string>>;
   readonly dark: Readonly<Record<string, string>>;
 }

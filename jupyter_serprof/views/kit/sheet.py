@@ -185,6 +185,8 @@ class Sheet:
 _THEME = json.loads(files("jupyter_serprof.views.kit").joinpath("theme.json").read_text("utf-8"))
 #: Each has a contrast of at least 3:1 on both backgrounds.
 FAMILY_COLORS: dict[str, str] = {key: own["color"] for key, own in _THEME["families"].items()}
+#: What the lines of a chart take one after the other, each colour once.
+LINE_COLORS: tuple[str, ...] = (*FAMILY_COLORS.values(), *_THEME["spare"])
 #: At least 4.5:1 on the family.
 _LABELS: dict[str, str] = {key: own["label"] for key, own in _THEME["families"].items()}
 

@@ -12,7 +12,7 @@ from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import log_axis, log_ticks
 from jupyter_serprof.views.kit.parts import put_legend
 from jupyter_serprof.views.kit.sheet import (
-    FAMILY_COLORS,
+    LINE_COLORS,
     MARGIN,
     SMALL,
     WIDTH,
@@ -148,7 +148,7 @@ def _colors(sweep: Sweep, found: Sequence[Series]) -> list[str]:
     colors: list[str] = []
     for each in found:
         own = _color(sweep, each)
-        free = (color for color in (own, *FAMILY_COLORS.values()) if color not in colors)
+        free = (color for color in (own, *LINE_COLORS) if color not in colors)
         colors.append(next(free, own))
     return colors
 

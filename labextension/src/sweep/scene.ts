@@ -3,7 +3,7 @@
 import type { Stage, SweepDocument, Variant } from "../document/document";
 import * as format from "../document/format";
 import { grouped } from "../kit/sort";
-import { FAMILIES, familyOf } from "../kit/theme";
+import { FAMILIES, familyOf, SPARE } from "../kit/theme";
 import type { Band } from "./band";
 import { type Chart, type Line, MARKERS } from "./chart";
 import { type Ride, wireNs } from "./link";
@@ -93,7 +93,7 @@ function wireLine(
 
 function transportLines(scene: SizeScene): Line[] {
   const { doc, isCold, stages, variants } = scene;
-  const colours = new Set<string>([...FAMILIES, "ink"]);
+  const colours = new Set<string>([...FAMILIES, ...SPARE]);
   return variants.map((variant, at) => {
     const points = seriesOf(doc, variant.key, isCold);
     const own = dominantFamily(doc, stages, variant.key);
