@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Host, mount, type View } from "../src/frame/place";
 import { svgOf } from "../src/kit/clip";
+import { columnsOf } from "../src/waterfall/columns";
 import { gapsOf } from "../src/waterfall/plot";
 import { HOSTILE, sampleSweep, sampleTrace, silentHost } from "./sample";
 import { soon } from "./soon";
@@ -83,6 +84,17 @@ describe("a trace", () => {
     expect(bars).toHaveLength(1);
     expect(Number.parseFloat(bars[0]?.style.left ?? "")).toBeCloseTo(100 * (0.6 / 71.3), 2);
     expect(Number.parseFloat(bars[0]?.style.width ?? "")).toBeCloseTo(100 * (64 / 71.3), 2);
+  });
+
+  it("has no column of dashes, of what was not seen and of zeros", () => {
+    const { waterfall, ...trace } = sampleTrace();
+    const faults = [0, null, 0, null, 0];
+    const withFaults = (counts: readonly (number | null)[]) => {
+      const rows = waterfall.rows.map((row, at) => ({ ...row, minor_faults: counts[at] ?? null }));
+      return columnsOf({ ...trace, waterfall: { ...waterfall, rows } }).map(({ name }) => name);
+    };
+    expect(withFaults(faults)).not.toContain("faults");
+    expect(withFaults([1, ...faults.slice(1)])).toContain("faults");
   });
 
   it("labels a bar with the number of its column, and none of several spans", () => {

@@ -40,14 +40,10 @@ export function fixed(value: number, decimals: number): string {
   // Making a format costs more than using it; labels of a moving picture need thousands.
   const known = formatters.get(decimals) ?? format(`,.${decimals}f`);
   formatters.set(decimals, known);
-  return known(evened(value, decimals));
-}
-
-/** A little nearer to zero where an exact half belongs to the even digit there, as in Python. */
-function evened(value: number, decimals: number): number {
+  // As in Python an exact half goes to the even digit: a little nearer to zero where that is there.
   const isHalf = Math.abs(value * 2 ** (decimals + 1)) % 2 === 1;
   const isDown = isHalf && Math.floor(Math.abs(value) * 10 ** decimals) % 2 === 0;
-  return isDown ? value * (1 - Number.EPSILON) : value;
+  return known(isDown ? value * (1 - Number.EPSILON) : value);
 }
 
 /** The largest unit in which the value, once rounded to three digits, is at least 1. */
@@ -140,14 +136,13 @@ export function column(values: readonly number[], total: number, scale: ColumnSc
   return parts.map((part, at) => digitsText(values[at] as number, part, scale));
 }
 
-/** So many of the last digit that is printed. */
 export function digitsText(value: number, digits: number, { decimals }: ColumnScale): string {
   return value === 0 ? "0" : fixed(digits / 10 ** decimals, decimals);
 }
 
 /** Rounded as `fixed` does it, which goes by the binary number: 60.425 is 60.42. */
 export function lastDigits(value: number, { decimals, unitNs }: ColumnScale): number {
-  return Math.round(Number(evened(value / unitNs, decimals).toFixed(decimals)) * 10 ** decimals);
+  return Math.round(Number(fixed(value / unitNs, decimals).replaceAll(",", "")) * 10 ** decimals);
 }
 
 /** How many of the last digit each number of a column gets, `whole` together. */

@@ -23,7 +23,6 @@ const { NOT_APPLICABLE, NOT_SEEN } = format;
 export function columnsOf(trace: DrawnTrace): Column[] {
   const scale = format.columnScale(trace.wall_ns);
   const busy = (ns: number): string => (ns === 0 ? "0" : inUnit(trace.wall_ns, ns));
-  const rate = (row: Row): string => rateText(trace, row);
   const perRow = { unit: "", rest: NOT_APPLICABLE, total: "", sum: () => NOT_APPLICABLE };
   const columns: Column[] = [
     adding(trace, scale),
@@ -37,7 +36,7 @@ export function columnsOf(trace: DrawnTrace): Column[] {
       sum: (rows) => busy(rows.reduce((total, { row }) => total + row.busy_ns, 0)),
     },
     { ...perRow, title: "bytes", name: "bytes", text: (row) => sizeText(trace, row) },
-    { ...perRow, title: "rate", name: "rate", text: rate },
+    { ...perRow, title: "rate", name: "rate", text: (row) => rateText(trace, row) },
     { ...perRow, title: "of memcpy", name: "memcpy", text: (row) => memcpyText(trace, row) },
   ];
   const { rows } = trace.waterfall;
@@ -47,13 +46,13 @@ export function columnsOf(trace: DrawnTrace): Column[] {
     columns.push({ ...perRow, title: "page faults", name: "faults", text });
   }
   return columns.filter(
-    ({ name, text }) => name === "" || !isEmpty(rows.map((row, at) => text(row, at))),
+    ({ name, text }) => /^(share)?$/.test(name) || !isEmpty(rows.map((row, at) => text(row, at))),
   );
 }
 
-/** A column of dashes is none. */
+/** A column of dashes and zeros is none. */
 export function isEmpty(texts: readonly string[]): boolean {
-  return texts.every((text) => text === NOT_APPLICABLE || text === NOT_SEEN);
+  return texts.every((text) => [NOT_APPLICABLE, NOT_SEEN, "0"].includes(text));
 }
 
 /** In the unit of a waterfall. */

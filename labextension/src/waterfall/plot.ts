@@ -114,13 +114,8 @@ export function extentPlot(scene: Scene, piece: Piece | null): Plot {
 
 function extent(pieces: readonly Piece[], wall: number): readonly [number, number] | null {
   const [first, last] = [pieces[0], pieces.at(-1)];
-  return first === undefined || last === undefined
-    ? null
-    : [clamped(first[0] / wall), clamped((last[0] + last[1]) / wall)];
-}
-
-function clamped(share: number): number {
-  return Math.min(1, Math.max(0, share));
+  const at = (ns: number): number => Math.min(1, Math.max(0, ns / wall));
+  return first === undefined || last === undefined ? null : [at(first[0]), at(last[0] + last[1])];
 }
 
 const LABEL_FONT = "11px";
