@@ -152,7 +152,7 @@ describe("the waterfall", () => {
     const root = draw(TRACE, "waterfall");
     const button = root.querySelector("[aria-label='What Pickle by Ray consists of']");
     expect(button?.getAttribute("aria-description")).toBe("not copied");
-    expect(button?.closest("th")?.title).toBe("Pickle by Ray: not copied");
+    expect(button?.closest("th")?.dataset.note).toBe("Pickle by Ray: not copied");
     root.querySelector<HTMLElement>("[aria-label='Keys and words']")?.click();
     const words = [...root.querySelectorAll(".jsp-words dt")].map((word) => word.textContent);
     expect(words).toEqual(expect.arrayContaining(["Pickle by Ray", "zero-copy", "memcpy"]));

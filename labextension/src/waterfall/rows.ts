@@ -109,9 +109,11 @@ function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: Ch
 
 /** What a stage contains: on hover, and while the button of its row has the focus. */
 function noted(row: HTMLTableRowElement, title: string, note = ""): void {
-  const head = titled(row.cells[0] as HTMLElement, note === "" ? title : `${title}: ${note}`);
-  if (note !== "") {
-    having(head, { "data-note": note });
+  const head = row.cells[0] as HTMLElement;
+  if (note === "") {
+    titled(head, title);
+  } else {
+    having(head, { "data-note": `${title}: ${note}` });
     having(head.querySelector("button") as Element, { "aria-description": note });
   }
 }
@@ -228,8 +230,8 @@ function glassOf(
   const seen = plot.pieces.filter(([at, long]) => at + long > range.from && at < range.to);
   const bars = seen.map(([at, long]) => bar(kind, (at - range.from) / length, long / length, ""));
   const times = (trace.wall_ns / width) * (WIDTH_PX / length);
-  const text = `magnified ${format.ratio(times)}`;
-  const glass = element("div", "jsp-glass", element("div", "jsp-glass-bars", ...bars), text);
+  const glass = element("div", "jsp-glass", element("div", "jsp-glass-bars", ...bars));
+  glass.append(`magnified ${format.ratio(times)}`);
   having(glass, { "aria-hidden": "true" });
   // Beside the bar, on the side with more room, so that it does not cover what it explains.
   const share = range.from / (trace.wall_ns || 1);
