@@ -103,6 +103,10 @@ async function compareTwo(around: Surroundings): Promise<void> {
   const profiles: readonly Compared[] = known(around);
   const others = (one: Compared | null) => profiles.filter(({ output }) => output !== one?.output);
   const all = baseline === null ? profiles : [...others(baseline), baseline];
+  if (all.length < 2) {
+    Notification.warning("Compare needs two profiles: run another cell with %%serprof first.");
+    return;
+  }
   const before = await choose("Compare: which profile is before", all);
   const after = before && (await choose(`${before.title}, and after`, others(before)));
   if (before && after) {
