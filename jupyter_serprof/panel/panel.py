@@ -77,7 +77,15 @@ _STATES = {
     states.FAILED: "It could not go on.",
     states.DONE: "Done.",
 }
-_WAITING = "The picture appears here when you press Sweep, and stays in the saved notebook."
+_WAITING = (
+    "No picture yet: a sweep puts it here, and it stays in the saved notebook. "
+    "Where no panel stands above, run this cell."
+)
+_ABSENT = (
+    "The panel of {} ends with its kernel: run this cell to see it. If it stays away while a "
+    "kernel runs, the environment of the Jupyter server lacks its front end. Run there: "
+    "pip install jupyter_serprof jupyterlab_widgets, then reload the page."
+)
 
 
 class Panel:
@@ -122,7 +130,7 @@ class Panel:
         self.buttons = _buttons(words)
         self.bar, self.status, self.problem = _progress()
         self.box = _boxed(self)
-        said = f"The panel of {words.magic} ends with its kernel: run this cell to see it."
+        said = _ABSENT.format(words.magic)
         alive = self.box._repr_mimebundle_()
         shown = None if place else {PANEL_TYPE: {}, **alive, "text/plain": said}
         self._handle = shown and display(shown, display_id=True)
