@@ -82,7 +82,7 @@ export function chartOf(chart: Chart, width: number): SVGElement {
     ...gridOf(frame),
     ...axisTitle(frame, chart.axis),
     words("median time", { class: "jsp-tick-text", x: MARGIN.left, y: MARGIN.top - 14 }),
-    upright("jsp-selected-size", frame.x(chart.selected_bytes)),
+    path("jsp-selected-size", `M${frame.x(chart.selected_bytes)} ${MARGIN.top}V${BOTTOM}`),
   );
   for (const line of chart.lines) {
     const group = shape("g", {}, ...lineOf(frame, line, chart.sizeText));
@@ -148,17 +148,11 @@ function gridOf(frame: Frame): SVGElement[] {
   return [path("jsp-grid-stroke", lines.join("")), ...texts];
 }
 
-function upright(className: string, x: number): SVGElement {
-  return path(className, `M${x} ${MARGIN.top}V${BOTTOM}`);
-}
-
 /** Brackets between the two measured sizes where one overtakes another; words where there is room. */
 function crossoverMarks(frame: Frame, { crossovers, lines }: Chart): SVGElement[] {
-  const points = lines.flatMap((line) => line.points);
-  const marks = points.map(({ median_ns, size_bytes }) => [
-    frame.x(size_bytes),
-    frame.y(median_ns),
-  ]);
+  const marks = lines.flatMap(({ points }) =>
+    points.flatMap((point, at) => stepsTo(frame, point, points[at + 1] ?? point)),
+  );
   const notes: { left: number; right: number; y: number }[] = [];
   return crossovers.flatMap(({ from_bytes, title, to_bytes }) => {
     const [x1, x2] = [frame.x(from_bytes), frame.x(to_bytes)];
@@ -183,6 +177,13 @@ function crossoverMarks(frame: Frame, { crossovers, lines }: Chart): SVGElement[
     const said = texts.map((text, row) => words(text, { ...at, y: y + 16 + row * LABEL_GAP }));
     return [path("jsp-bracket", bracket(y)), ...said];
   });
+}
+
+/** Places on the way from one point to the next: words stand on no line, if they can. */
+function stepsTo({ x, y }: Frame, one: SizePoint, next: SizePoint): [number, number][] {
+  const [x1, y1] = [x(one.size_bytes), y(one.median_ns)];
+  const [wide, high] = [x(next.size_bytes) - x1, y(next.median_ns) - y1];
+  return [0, 0.2, 0.4, 0.6, 0.8].map((share) => [x1 + share * wide, y1 + share * high]);
 }
 
 /** A bracket and its words are so high, px. */
