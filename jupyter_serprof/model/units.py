@@ -174,10 +174,6 @@ class ColumnUnit:
         """Return a duration in this unit, without its name."""
         return format_fixed(duration_ns / self.unit_ns, self.decimals)
 
-    def digits_text(self, last_digits: int) -> str:
-        """Return so many of the last digit that is printed, as text."""
-        return format_fixed(last_digits / 10**self.decimals, self.decimals)
-
 
 def column_unit(wall_ns: int) -> ColumnUnit:
     """Choose the unit of the columns of a table from its wall time.
@@ -224,10 +220,7 @@ def column(values: Sequence[int], total: float, decimals: int, unit: float) -> l
 
 
 def last_digits(number: float, decimals: int, unit: float) -> int:
-    """Return how many of the last digit are printed of a number.
-
-    Rounded as `format_fixed` does it, which goes by the binary number: 60.425 is 60.42.
-    """
+    """Return how many of the last digit `format_fixed` prints; 60.425 is 60.42 in binary."""
     return round(float(f"{number / unit:.{decimals}f}") * 10**decimals) if unit else 0
 
 

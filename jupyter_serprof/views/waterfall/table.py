@@ -20,6 +20,7 @@ from jupyter_serprof.model.units import (
     column_unit,
     format_bytes,
     format_count,
+    format_fixed,
     format_rate,
     format_share,
     last_digits,
@@ -136,7 +137,7 @@ def table_of(trace: Trace, most_rows: int | None = MOST_ROWS) -> StageTable:
     waterfall = waterfall_of(trace)
     entries = entries_of(trace) if most_rows is None else outline(trace, most_rows)
     unit = column_unit(trace.wall_ns)
-    *digits, last = _digits(trace)
+    digits, last = _digits(trace)
     lines = _lines(trace, entries, digits, _lane_names(trace, waterfall))
     numbers = _numbers(trace, waterfall.unaccounted_ns, last)
     rest = Line("Unaccounted", None, "other", False, "", "", *numbers, kind="rest")  # noqa: FBT003
@@ -144,14 +145,14 @@ def table_of(trace: Trace, most_rows: int | None = MOST_ROWS) -> StageTable:
     return StageTable(unit.name, (*lines, rest), unit.text(trace.wall_ns), total)
 
 
-def _digits(trace: Trace) -> list[int]:
-    """Return how many of the last digit each row has, and last the unaccounted time.
+def _digits(trace: Trace) -> tuple[dict[int, int], int]:
+    """Return how many of the last digit each row has, by its place, and the unaccounted time.
 
     They are handed down the stored outline, so that folding and opening changes no number; the
     front end does the same (``labextension/src/waterfall/columns.ts``).
     """
     waterfall, unit = waterfall_of(trace), column_unit(trace.wall_ns)
-    digits = [0] * len(waterfall.rows)
+    digits: dict[int, int] = {}
 
     def hand_down(whole: int, entries: Sequence[Entry], *others: int) -> int:
         owned = [*(entry.self_ns for entry in entries), *others]
@@ -159,13 +160,12 @@ def _digits(trace: Trace) -> list[int]:
         for entry, own in zip(entries, given, strict=False):
             if entry.inside:
                 hand_down(own, entry.inside)
-            for at in entry.at if not entry.inside else ():
-                digits[at] = own
+            else:
+                digits.update(dict.fromkeys(entry.at, own))
         return given[-1]
 
     whole = last_digits(trace.wall_ns, unit.decimals, unit.unit_ns)
-    rest = hand_down(whole, stored_lines(trace), waterfall.unaccounted_ns)
-    return [*digits, rest]
+    return digits, hand_down(whole, stored_lines(trace), waterfall.unaccounted_ns)
 
 
 def _numbers(trace: Trace, ns: int, digits: int) -> tuple[str, str]:
@@ -173,10 +173,9 @@ def _numbers(trace: Trace, ns: int, digits: int) -> tuple[str, str]:
 
     A share is told in headline, facts and findings, too, and is the same in all of them.
     """
-    if ns == 0:
-        return "0", "0"
-    share = format_share(ns / trace.wall_ns).removesuffix(" %")
-    return column_unit(trace.wall_ns).digits_text(digits), share
+    decimals = column_unit(trace.wall_ns).decimals
+    share = format_share(ns / trace.wall_ns).removesuffix(" %") if ns else "0"
+    return format_fixed(digits / 10**decimals, decimals) if ns else "0", share
 
 
 def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
@@ -197,7 +196,7 @@ def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
 def _lines(
     trace: Trace,
     entries: Sequence[Entry],
-    digits: Sequence[int],
+    digits: dict[int, int],
     lanes: dict[str, str],
     depth: int = 0,
 ) -> Iterator[Line]:
