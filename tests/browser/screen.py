@@ -28,10 +28,11 @@ BUILT = Path(__file__).parents[2] / "jupyter_serprof/static"
 AXE = Path(__file__).parents[2] / "labextension/node_modules/axe-core/axe.min.js"
 #: Notebook 7.6 throws these at load, with our extension disabled too: the first always, the second
 #: where a JupyterLab of the same server has saved which folder it showed.
-#: The last one is said by JupyterLab 4.4 and later where a kernel is restarted early.
+#: The last ones are said by JupyterLab 4.4 and later where a kernel is restarted early, and where a
+#: notebook is closed while its session still waits for one (apputils, SessionContext).
 KNOWN_ERRORS = (
     *("reading 'schema'", "Command 'filebrowser:open-path' not registered"),
-    "Canceled future for create_subshell_request",
+    *("Canceled future for create_subshell_request", "Disposed"),
 )
 #: What one step may take on the slowest machine; a step that is done is not waited for.
 PATIENCE_MS = 120_000
