@@ -264,7 +264,7 @@ def _unpacked(column: dict[str, object]) -> list[int | None]:
     except (binascii.Error, zlib.error, ValueError) as error:
         problem = f"a packed column cannot be unpacked ({error})"
         raise damaged(problem) from error
-    if len(numbers) != count or not inflater.eof:
+    if len(numbers) != count or not inflater.eof or inflater.unused_data:
         refuse(f"a packed column does not hold the {count} values that it announces")
     if sys.byteorder == "big":
         numbers.byteswap()

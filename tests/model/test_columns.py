@@ -67,6 +67,14 @@ def test_a_number_beyond_int64_is_refused_when_written(length: int) -> None:
     assert "int64" in str(caught.value)
 
 
+def _raw(data: str) -> bytes:
+    return base64.b64decode(data)
+
+
+def _b64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
 def damage_data(change: Callable[[str], str]) -> dict[str, object]:
     """Return a good packed column of three values whose text was changed."""
     column = packed(bytes(24), 3)
@@ -89,6 +97,7 @@ def damage_data(change: Callable[[str], str]) -> dict[str, object]:
         pytest.param(damage_data(lambda _: "é"), "ASCII", id="not-ascii"),
         pytest.param(damage_data(lambda _: "AAAA"), "", id="not-deflate"),
         pytest.param(damage_data(lambda _: ""), "", id="empty"),
+        pytest.param(damage_data(lambda data: _b64(_raw(data) + bytes(30))), "", id="padded"),
         pytest.param({"n": 1}, "", id="no-data"),
         pytest.param("text", "'text'", id="a-text"),
         pytest.param(None, "None", id="nothing"),

@@ -104,6 +104,7 @@ def test_a_stream_that_was_never_saved_is_taken_as_it_is() -> None:
     [
         ([], "no event in it is known"),
         ([{"cat": "task:execute"}], "no event in it is known"),
+        ([{"cat": {}, "ph": "X", "ts": 1, "dur": 1}], "no event in it is known"),
         ([1], "an event in it is no object"),
         ({"traceEvents": 5}, "which is no list of events"),
         ([{"cat": "task:execute", "ph": "X", "dur": 1}], "ts None, which is no time"),
