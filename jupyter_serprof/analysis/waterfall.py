@@ -91,7 +91,8 @@ def overlay(segment: Segment, above: Sequence[Segment], first: int) -> Iterator[
         yield Segment(at, segment.end, segment.owner)
 
 
-_PIECES = 64
+#: Of one row; of all rows, of which a name for each step of a loop makes thousands.
+_PIECES, _ALL_PIECES = 64, 20_000
 _OVERLAYS = ("gc", "import")
 
 #: What a row stands for: the index of a group (None: there are none) and the key of a stage.
@@ -121,7 +122,8 @@ def partition(trace: Trace) -> Waterfall:
     visits = tuple(walk(spans))
     _measure(tallies, keys, spans, visits)
     _own(tallies, trace, visits, edges)
-    rows = (_row(key, tally, trace) for key, tally in tallies.items())
+    most = max(1, min(_PIECES, _ALL_PIECES // max(1, len(tallies))))
+    rows = (_row(key, tally, trace, most) for key, tally in tallies.items())
     known = stages_of(trace)
     ordered = tuple(
         sorted(rows, key=lambda row: (row.group or 0, known[row.stage].order, row.stage))
@@ -247,7 +249,7 @@ def _measure(
                 tallies[keys[above]].faults.append(-faults)
 
 
-def _row(key: _RowKey, tally: _Tally, trace: Trace) -> Row:
+def _row(key: _RowKey, tally: _Tally, trace: Trace, most: int) -> Row:
     group, name = key
     spans, pieces = trace.spans, sorted(tally.owned)
     mine = [spans[index] for index in tally.spans]
@@ -267,6 +269,6 @@ def _row(key: _RowKey, tally: _Tally, trace: Trace) -> Row:
         ),
         copied_bytes=total(tally.copied),
         minor_faults=max(0, sum(tally.faults)) if tally.faults else None,
-        pieces=fewer_pieces(((one.start, one.end - one.start) for one in pieces), _PIECES),
+        pieces=fewer_pieces(((one.start, one.end - one.start) for one in pieces), most),
         group=group,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,9 +13,10 @@ from jupyter_serprof.capture.joining import Written, entries_of, joined_note
 from jupyter_serprof.capture.machine import describe_environment, producer
 from jupyter_serprof.capture.recorder import Recorder, Watcher, describe_failure
 from jupyter_serprof.model import Group, Lane, ProbeReport, Quality, Span, Table, Trace
-from jupyter_serprof.model.stages import RECORDING
+from jupyter_serprof.model.stages import MARK, RECORDING
 
 MAIN_LANE = "client/main"
+_MOST_MARKS = 5_000
 #: Less is not told: a tenth of a millisecond, a hundredth of the wall time.
 _LEAST_NS, _LEAST_SHARE = 100_000, 0.01
 
@@ -94,6 +95,7 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | No
     kept = [draft for draft in run.drafts if not draft.is_dropped and _overlaps(draft, run)]
     kept.sort(key=lambda draft: (draft.start, -draft.end))
     calls, taken = _taken(kept, recorder)
+    _join_marks(kept, run)
     return Trace(
         name=name,
         started=recorder.started,
@@ -107,6 +109,19 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | No
         quality=_quality(recorder, run, round(sum(taken.values()) / calls) if calls else None),
         environment=describe_environment(),
     )
+
+
+def _join_marks(drafts: Iterable[Draft], run: Page) -> None:
+    """Give the marks beyond the first few thousand names one stage; each would be a row."""
+    marks = [draft for draft in drafts if draft.stage.startswith(MARK)]
+    more = set(list(dict.fromkeys(draft.stage for draft in marks))[_MOST_MARKS:])
+    for draft in marks if more else ():
+        draft.stage = f"{MARK}{len(more):,} more names" if draft.stage in more else draft.stage
+    if more:
+        run.notes.append(
+            f"sp.span had {len(more) + _MOST_MARKS:,} names; those after the first "
+            f"{_MOST_MARKS:,} are one row. Give the steps of a loop one name"
+        )
 
 
 def _refine(probe: Watcher, run: Page) -> None:

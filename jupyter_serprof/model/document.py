@@ -38,6 +38,7 @@ _SPAN_BYTES, _PART_BYTES, _FREE_BYTES, _MOST_TIMES = 190, 1_000, 8_000_000, 50
 #: lanes, and each mark of the user is a stage.
 _MOST = dict.fromkeys(("stages", "lanes", "rows", "outline", "traces"), 20_000)
 _COLUMNS = ("parent", "stage", "lane", "name", "start_ns", "duration_ns", "size_bytes")
+_CALLS, _MOST_CALLS = "calls", 2**53
 
 
 def to_document(doc: Trace | Sweep) -> dict[str, object]:
@@ -104,11 +105,11 @@ def _check_size(document: Mapping[str, Any]) -> None:
     traces = [document, *(entry["trace"] for entry in document.get("traces", ()))]
     parts = [anatomy["parts"] for trace in traces for anatomy in trace.get("anatomies", ())]
     tables = [
-        *((_SPAN_BYTES, _COLUMNS, trace["spans"]) for trace in traces if "spans" in trace),
+        *((_SPAN_BYTES, (*_COLUMNS, _CALLS), one["spans"]) for one in traces if "spans" in one),
         *((_PART_BYTES, PART_COLUMNS, table) for table in parts),
     ]
     packed = [
-        (each, [table[name] for name in names if isinstance(table[name], dict)])
+        (each, [table[name] for name in names if isinstance(table.get(name), dict)])
         for each, names, table in tables
     ]
     given = sum(len(column["data"]) for _, columns in packed for column in columns)
@@ -147,7 +148,8 @@ def _trace_document(trace: Trace) -> dict[str, object]:
         for name in field_names(Trace)
         if name not in special and getattr(trace, name) != _ABSENT.get(name, _NO_DEFAULT)
     }
-    details = {str(i): encode(span.details) for i, span in enumerate(trace.spans) if span.details}
+    told = ((str(i), _without_calls(span.details)) for i, span in enumerate(trace.spans))
+    details = {key: encode(known) for key, known in told if known}
     return {
         "format": "serprof.trace",
         "version": VERSION,
@@ -176,7 +178,20 @@ def _columns(
     tables = {"stage": stages, "lane": lanes, "name": strings}
     values = {name: [getattr(span, name) for span in spans] for name in _COLUMNS}
     numbers = {name: [table[key] for key in values[name]] for name, table in tables.items()}
-    return {name: pack(column) for name, column in (values | numbers).items()}
+    calls = [_calls(span.details) for span in spans]
+    joined = {_CALLS: calls} if any(calls) else {}
+    return {name: pack(column) for name, column in (values | numbers | joined).items()}
+
+
+def _calls(details: Mapping[str, object] | None) -> int | None:
+    """Return how many calls were joined in a span; with a column, as most of many spans say it."""
+    calls = details.get(_CALLS) if details else None
+    return calls if type(calls) is int and 0 < calls <= _MOST_CALLS else None
+
+
+def _without_calls(details: Mapping[str, object] | None) -> Mapping[str, object]:
+    known = details or {}
+    return {key: known[key] for key in known if key != _CALLS} if _calls(details) else known
 
 
 def _waterfall_data(
@@ -248,9 +263,12 @@ def _line(line: Any, stages: list[str]) -> int | Heading:  # noqa: ANN401  (JSON
 
 
 def _spans(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> tuple[Span, ...]:
-    columns, count = unpack_columns(data["spans"], _COLUMNS, "span")
+    names = (*_COLUMNS, _CALLS) if _CALLS in data["spans"] else _COLUMNS
+    columns, count = unpack_columns(data["spans"], names, "span")
     details = data.get("details", {})
     check_details(details, count)
+    numbers = columns.get(_CALLS) or [None] * count
+    joined = {number: {_CALLS: number} for number in set(numbers) if number}  # one for all alike
     return tuple(
         Span(
             stage=at(stages, columns["stage"][i]),
@@ -260,10 +278,16 @@ def _spans(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> tupl
             duration_ns=_whole(columns["duration_ns"][i]),
             size_bytes=columns["size_bytes"][i],
             parent=_parent(columns["parent"][i], count),
-            details=details.get(str(i)) or None,
+            details=_both(joined.get(numbers[i] or 0), details.get(str(i))),
         )
         for i in range(count)
     )
+
+
+def _both(
+    calls: Mapping[str, object] | None, details: Mapping[str, object] | None
+) -> Mapping[str, object] | None:
+    return {**calls, **details} if calls and details else calls or details or None
 
 
 def _whole(value: int | None) -> int:

@@ -19,7 +19,7 @@ from jupyter_serprof.model.trace import Trace
 SUFFIX = ".serprof.json"
 _OPEN = "Open a file that was written with --save or sp.save(doc, path)"
 _WRITABLE = 0o222
-#: Seven times the most that a run made: a million marks of 700 names, 200 deep. Of memory each list
+#: The most that a run made has 215,000: marks of 60,000 names. Of memory each list
 #: or object takes so many bytes; what a file may take is some room, and its size so many times.
 _MOST_VALUES, _LIST_BYTES, _FREE_BYTES, _MOST_TIMES = 300_000, 150, 8_000_000, 20
 

@@ -52,7 +52,7 @@ def describe(stages: Iterable[Stage]) -> None:
 def meet(stages: Iterable[Stage]) -> None:
     """Remember how a document describes its stages, where nobody has described them."""
     for entry in stages:
-        if len(_MET) < _MOST_MET:
+        if len(_MET) < _MOST_MET and not entry.key.startswith(MARK):  # those say themselves
             _MET.setdefault(entry.key, entry)
 
 

@@ -1,13 +1,16 @@
 """Marks: ``with sp.span("load model")`` is a span while somebody records, and free otherwise."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from jupyter_serprof.capture import recorder as marks
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.recorder import Recorder, span
-from jupyter_serprof.model import Span
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.model import Span, Trace
+from jupyter_serprof.model.files import load, save_document
 from jupyter_serprof.testing import TickClock
 
 
@@ -118,3 +121,22 @@ def test_a_mark_may_have_any_name(recorder: Recorder) -> None:
             pass
 
     assert sorted(mark.name for mark in spans(recorder)) == sorted(names)
+
+
+def test_a_name_for_each_step_makes_a_document_that_loads(tmp_path: Path) -> None:
+    """Names by the ten thousand are a row together, and rows share a number of pieces."""
+    with Recording("steps", detail=False) as recording:
+        for turn in range(24_000):
+            with span(f"step {turn % 8_000}"):
+                pass
+    save_document(recording.trace, tmp_path / "steps.serprof.json")
+    back = load(tmp_path / "steps.serprof.json")
+
+    assert isinstance(back, Trace)
+    assert back.waterfall
+    rows = {row.stage: row for row in back.waterfall.rows if row.stage.startswith("user")}
+    assert len(rows) == 5_001
+    assert rows["user:3,000 more names"].count == 9_000
+    assert sum(row.count for row in rows.values()) == 24_000
+    assert sum(len(row.pieces) for row in rows.values()) <= 20_000
+    assert any("8,000 names" in note for note in back.quality.notes)

@@ -560,3 +560,19 @@ def test_a_row_with_more_pieces_than_any_is_merged_to_is_refused() -> None:
     data = {**TRACE, "waterfall": {**TRACE["waterfall"], "rows": [row]}}
 
     assert "pieces has 65 items" in complaint(data)
+
+
+def test_how_many_calls_a_span_stands_for_travels_as_a_column() -> None:
+    """Most spans of a long loop say it: each in an object of its own took half of the document."""
+    told = [{"calls": 3}, None, {"calls": 2, "error": "KeyError"}, {"calls": "many"}, {"calls": 0}]
+    spans = tuple(Span("gc", "gc", "client/main", 0, 1, details=one) for one in told)
+    trace = Trace(name="loop", started="", wall_ns=9, lanes=(Lane("client/main"),), spans=spans)
+
+    document = cast("dict[str, Any]", to_document(trace))
+
+    assert document["spans"]["calls"] == [3, None, 2, None, None]
+    assert document["details"] == {"2": {"error": "KeyError"}, "3": told[3], "4": told[4]}
+    assert from_document(document).spans == spans  # type: ignore[union-attr]
+    document["spans"]["calls"] = [3]
+    with pytest.raises(DocumentError, match="columns have lengths"):
+        from_document(document)

@@ -12,6 +12,8 @@ export interface Columns {
   readonly start: Float64Array;
   readonly duration: Float64Array;
   readonly size: Float64Array;
+  /** How many calls a span stands for, where it is several; without them empty. */
+  readonly calls?: Float64Array;
   /** What the reader has to know about damaged columns; null when they are sound. */
   readonly problem: string | null;
 }
@@ -53,7 +55,8 @@ export async function decodeColumns(trace: TraceDocument): Promise<Columns> {
       }
     }),
   );
-  const columns = columnsOf(lists, trace);
+  const calls = await numberColumn(trace.spans?.calls).catch(() => new Float64Array(0));
+  const columns = { ...columnsOf(lists, trace), calls };
   return failed.length === 0
     ? columns
     : { ...columns, problem: `The span columns ${failed.join(", ")} are damaged.` };

@@ -190,6 +190,10 @@ export interface Spans {
   start_ns: (number | null)[] | Packed;
   duration_ns: (number | null)[] | Packed;
   size_bytes: (number | null)[] | Packed;
+  /**
+   * Calls that a span stands for, where it is several.
+   */
+  calls?: (number | null)[] | Packed;
 }
 /**
  * Little-endian int64, deflate (zlib) then base64; the smallest int64 is null.

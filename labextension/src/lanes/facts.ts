@@ -24,6 +24,7 @@ export function titleOf(trace: TraceDocument, columns: Columns, span: number): s
 export function spanFacts(trace: TraceDocument, columns: Columns, span: number): Fact[] {
   const lane = trace.lanes?.[columns.lane[span] as number];
   const size = columns.size[span] as number;
+  const calls = columns.calls?.[span] ?? Number.NaN;
   const length = columns.duration[span] as number;
   const error = lane?.clock_error_ns ?? 0;
   const rate = size >= 0 ? format.rateOf(size, length) : null;
@@ -37,6 +38,7 @@ export function spanFacts(trace: TraceDocument, columns: Columns, span: number):
     ...causeOf(trace, columns, span),
     ...(size >= 0 ? [["bytes", format.bytes(size)] as const] : []),
     ...(rate === null ? [] : [["rate", format.bytesPerSecond(rate)] as const]),
+    ...(calls > 0 ? [["calls", evidence("calls", calls)] as const] : []),
     ...detailsOf(trace, span),
   ];
 }
