@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd  # noqa: F401  (without it there is no DataFrame)
 import pytest
 
 from jupyter_serprof.capture.freeze import Draft
 from jupyter_serprof.objects.captured import globals_written
 from jupyter_serprof.probes.pickle import DUMPS_ROLE
 from jupyter_serprof.probes.ray.references import REFERENCE, take_references, tell_nested
+from jupyter_serprof.probes.ray.values import plain_look
 
+MB = 1_000_000
 SHARED: dict[str, int] = {}
 
 
@@ -81,3 +84,31 @@ def _reads(key: str) -> dict[str, int]:
 def test_a_function_writes_the_globals_that_it_assigns_to(function: Any, names: list[str]) -> None:
     """Also to a part of them; what a library keeps in each process is its own affair."""
     assert globals_written(function) == names
+
+
+def test_a_list_is_looked_at_without_code_of_its_elements() -> None:
+    """What makes one block of it is told by types and keys that Python itself compares."""
+    asked = list[str]()
+
+    class Meta(type):
+        def __hash__(cls) -> int:
+            asked.append("hash")
+            return 1
+
+    class Key:
+        def __hash__(self) -> int:
+            asked.extend(["key"] * is_over)
+            return 1
+
+    is_over = False
+    rows = [{Key(): 1} for _ in range(20)]
+    is_over = True
+
+    assert plain_look([Meta("Each", (), {})() for _ in range(20)], MB) == {
+        "name": "",
+        "block_form": "",
+    }
+    assert plain_look(rows, MB) == {"name": "", "block_form": ""}
+    assert not asked
+    assert plain_look([{"a": 1, "b": 2}] * 20, MB) == {"name": "", "block_form": "pd.DataFrame"}
+    assert plain_look([{"a": 1}, {"b": 2}] * 20, MB) == {"name": "", "block_form": ""}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft
@@ -25,6 +26,7 @@ _MARKER_BYTES = 64
 _NAMED_BYTES = 100_000
 #: Elements of a list that are asked for their type.
 _SAMPLES = 16
+_MOST_KEYS = 100
 #: From here on the number of objects in one get is told.
 MANY_OBJECTS = 100
 #: Ray's max_direct_call_object_size.
@@ -60,15 +62,23 @@ def plain_look(value: Any, size: int) -> Mapping[str, str] | None:  # noqa: ANN4
     if size < _NAMED_BYTES or not is_exactly(value, (list, tuple, dict)):
         return None
     sample = [] if type(value) is dict else value[:: len(value) // _SAMPLES or 1] + value[-1:]
+    if any(type(type(each)) is not type for each in sample):  # which may say what its hash is
+        sample = []
     kinds = {type(each) for each in sample}
     form = "np.array" if kinds and (kinds <= {int, float} or kinds == {bool}) else ""
     if len(kinds) == 1 and is_of(sample[0], "numpy", "number", "bool_"):
         form = "np.asarray"
     elif kinds == {str} and "pyarrow" in sys.modules:
         form = "pa.array"
-    elif kinds == {dict} and "pandas" in sys.modules and len({*map(tuple, sample)}) == 1:
+    elif kinds == {dict} and "pandas" in sys.modules and _have_the_same_keys(sample):
         form = "pd.DataFrame"
     return {"name": notebook_name(value), "block_form": form}
+
+
+def _have_the_same_keys(rows: Sequence[dict[object, object]]) -> bool:
+    keys = [list(islice(row, _MOST_KEYS)) for row in rows]
+    is_text = all(is_exactly(key, (str,)) for key in chain.from_iterable(keys))
+    return is_text and keys.count(keys[0]) == len(keys)
 
 
 def _is_marker(noted: tuple[int, str, object, str, str]) -> bool:
