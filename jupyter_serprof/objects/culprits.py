@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from jupyter_serprof.model.units import is_code
 from jupyter_serprof.objects.ask import is_a, kind_name
 from jupyter_serprof.objects.picklers import CountingFile, OutOfTime, careful
 from jupyter_serprof.objects.walk import Part, parts_of
@@ -34,7 +35,7 @@ _PATH = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?(?:[/\\]+[\w.~+-]+)*[/\\]+([\w.~+
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TOO_DEEP = "nested too deeply"
 _ADVICE = {
-    "generator": "Make it a list: NAME = list(NAME)",
+    "generator": "Make it a list",
     "function": "cloudpickle takes functions; pickle only those that a module has by their name",
 }
 #: A global that a function uses has a name of the user; what is above it is a library's.
@@ -66,8 +67,6 @@ def find_culprits(
 
     Parameters
     ----------
-    value
-        Anything.
     name
         What the paths begin with.
     seconds
@@ -114,8 +113,10 @@ def culprits_text(culprits: Sequence[Culprit]) -> str:
         named = "; ".join([*others, *deep])
         (kind, *more) = {culprit.type_name for culprit in culprits if culprit.error != _TOO_DEEP}
         advice = _ADVICE.get("" if more else kind, "Remove it, or recreate it in __setstate__")
-        path = culprits[0].path
-        return f"cannot be pickled because of {named}. {advice.replace('NAME', path)}"
+        path = next(culprit.path for culprit in culprits if culprit.error != _TOO_DEEP)
+        if advice == _ADVICE["generator"] and is_code(path):
+            advice += f": {path} = list({path})"
+        return f"cannot be pickled because of {named}. {advice}"
     if deep:
         return f"{'; '.join(deep)} is {_TOO_DEEP} for pickle. Flatten it, e.g. into one list"
     return ""

@@ -17,7 +17,7 @@ from jupyter_serprof.objects.ask import (
     qualified_name,
 )
 
-_KEY_LENGTH = 32
+KEY_LENGTH = 32
 _COLUMNS_NAMED = 3
 #: Of what cloudpickle makes a class from. Source: cloudpickle 3.1.2, _class_getnewargs.
 _BASES = 2
@@ -52,7 +52,7 @@ def key_label(key: object) -> str:
     """
     text = as_text(key)
     if text is not None:
-        return f'["{text}"]' if len(text) <= _KEY_LENGTH else "[<str>]"
+        return f'["{text}"]' if len(text) <= KEY_LENGTH else "[<str>]"
     if key is None or key is True or key is False:
         return f"[{key!r}]"
     number = next((kind for kind in (int, float) if is_a(key, kind)), None)

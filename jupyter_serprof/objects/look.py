@@ -56,8 +56,6 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
 
     Parameters
     ----------
-    data
-        The in-band bytes.
     value
         What was pickled; None where only the pickle is there.
 

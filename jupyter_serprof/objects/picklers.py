@@ -20,7 +20,7 @@ from operator import or_
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.machine import Buffer
-from jupyter_serprof.objects.ask import is_known, kind_module, of_class, state_of
+from jupyter_serprof.objects.ask import is_a, is_known, kind_module, of_class, state_of
 
 #: The C pickler hands payloads of at least this size to ``write`` on their own, without a copy.
 _OWN_WRITE_BYTES = 64 * 1024
@@ -238,6 +238,14 @@ _TRUSTED = sys.stdlib_module_names | {"dask", "distributed", "cloudpickle", "too
 _WAYS = ("__reduce__", "__reduce_ex__", "__getstate__")
 
 
+def _contents(value: Any) -> object:  # noqa: ANN401  (anything)
+    """Return what a list, tuple or dict of a class of the user holds, by Python's own ways."""
+    if is_a(value, dict):
+        return dict.copy(value)
+    kind = next((kind for kind in (list, tuple) if is_a(value, kind)), None)
+    return list(kind.__iter__(value)) if kind else None
+
+
 def careful(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
     """Return a pickler that runs no reducer of the user: of plain objects it takes attributes."""
     above = getattr(base, "reducer_override", lambda *_: NotImplemented)
@@ -249,7 +257,7 @@ def careful(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
             if is_trusted or issubclass(kind, types.FunctionType | type):
                 return above(self, value)
             is_plain = all(of_class(kind, way) is vars(object).get(way) for way in _WAYS)
-            return object, (state_of(value),) if is_plain else ()
+            return object, (state_of(value), _contents(value)) if is_plain else ()
 
     return Careful
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import threading
 import types
-from collections import deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,14 +20,16 @@ from jupyter_serprof.objects.ask import (
     is_a,
     is_array,
     is_exactly,
+    is_known,
     is_of,
     items_of,
     kind_module,
     kind_name,
+    of_class,
 )
 from jupyter_serprof.objects.ask import size_bytes as size_bytes_of
 from jupyter_serprof.objects.captured import variables_of
-from jupyter_serprof.objects.labels import is_by_value
+from jupyter_serprof.objects.labels import KEY_LENGTH, as_text, is_by_value, key_label
 
 _LONG_TEXT = 1000
 _ATOMS = (int, float, bool, type(None), complex, type(...), type(NotImplemented))
@@ -36,7 +38,6 @@ Part = tuple[str, object]
 
 #: Parts of one value; a list of this length is about 30 MB while it is searched.
 _MOST = 200_000
-_KEY_LENGTH = 40
 #: Their attributes lead through half of the interpreter, and a pickler does not take them apart.
 _CLOSED = (types.ModuleType, types.FrameType, types.TracebackType, types.CodeType)
 
@@ -56,13 +57,14 @@ def parts_of(value: object, *, takes_functions: bool) -> Iterator[Part]:
 
 
 def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN401, C901, PLR0912  (a kind each)
-    if is_a(value, Mapping):
+    if is_a(value, dict):
         yield from _mapping_parts(value)
-    elif is_a(value, list | tuple | deque):
-        yield from ((f"[{i}]", part) for i, part in enumerate(value))
+    elif kind := next((kind for kind in (list, tuple, deque) if is_a(value, kind)), None):
+        yield from ((f"[{i}]", part) for i, part in enumerate(kind.__iter__(value)))
         yield from _attributes(value)
     elif is_a(value, set | frozenset):
-        yield from ((".<element>", part) for part in value)
+        each = set.__iter__(value) if is_a(value, set) else frozenset.__iter__(value)
+        yield from ((".<element>", part) for part in each)
     elif is_a(value, functools.partial):
         yield from ((".func", value.func), (".args", value.args), (".keywords", value.keywords))
     elif is_a(value, types.MethodType):
@@ -77,7 +79,7 @@ def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN
         # Of more than one dimension the rows.
         yield from ((f"[{i}]", part) for i, part in enumerate(value.tolist()))
     elif not is_a(value, _CLOSED):
-        if is_of(value, "pandas", "DataFrame"):
+        if is_of(value, "pandas", "DataFrame") and is_known(value):
             yield from ((f"[{_key(name)}]", column.to_numpy()) for name, column in value.items())
         else:
             yield from _attributes(value)
@@ -85,22 +87,23 @@ def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN
             yield ".__class__", type(value)
 
 
-def _mapping_parts(value: Mapping[object, object]) -> Iterator[Part]:
-    for key, part in value.items():
+def _mapping_parts(value: dict[object, object]) -> Iterator[Part]:
+    for key, part in dict.items(value):
         yield f"[{_key(key)}]", part
-        if not is_a(key, str | int | float | bool | None):
+        if not is_a(key, (*_ATOMS, str)):
             yield f".<key {kind_name(type(key))}>", key
-    factory = getattr(value, "default_factory", None)
-    if factory is not None:
-        yield ".default_factory", factory
+    if is_a(value, defaultdict):
+        yield (
+            ".default_factory",
+            of_class(defaultdict, "default_factory").__get__(value, defaultdict),
+        )
     yield from _attributes(value)
 
 
 def _key(key: object) -> str:
-    if is_a(key, str):
-        key = key if len(key) <= _KEY_LENGTH else f"{key[: _KEY_LENGTH - 3]}..."
-        return repr(key)
-    return repr(key) if is_a(key, int | float | bool | None) else kind_name(type(key))
+    """Return a key as code; a long text may be data, and is told by its type as any object."""
+    text = as_text(key)
+    return key_label(key)[1:-1] if text is None or len(text) > KEY_LENGTH else repr(text)
 
 
 def _attributes(value: object) -> Iterator[Part]:

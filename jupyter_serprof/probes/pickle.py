@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Hook, Place
 from jupyter_serprof.capture.recorder import Recorder
-from jupyter_serprof.objects.ask import notebook_name
+from jupyter_serprof.objects.ask import is_a, notebook_name
 from jupyter_serprof.objects.culprits import Culprit, below_global, find_culprits
 from jupyter_serprof.objects.look import LOOK_BYTES, Look, details_of, look_at
 from jupyter_serprof.probes import Probe
@@ -98,12 +98,21 @@ def pickle_places(module: str) -> list[Place]:
 _REFUSED: deque[tuple[object, object, bool]] = deque(maxlen=16)
 
 
+#: What pickle itself raises of a part; behind other errors it is of no use to search for one.
+_OF_A_PART = (TypeError, AttributeError, pickle.PicklingError)
+#: What the error of a user may say otherwise of itself.
+_ARGS, _CAUSE, _CONTEXT = (
+    vars(BaseException)[name].__get__ for name in ("args", "__cause__", "__context__")
+)
+
+
 def _mark_of(error: BaseException) -> object:
-    return id(error), type(error).__name__, list(map(id, error.args))
+    return id(error), list(map(id, _ARGS(error, type(error))))
 
 
 def _keep_refused(error: BaseException, args: Sequence[object], *, takes_functions: bool) -> None:
-    _REFUSED.extend((_mark_of(error), value, takes_functions) for value in args[:1])
+    if is_a(error, _OF_A_PART):
+        _REFUSED.extend((_mark_of(error), value, takes_functions) for value in args[:1])
 
 
 def refused_part(error: BaseException | None) -> Culprit | None:
@@ -113,14 +122,18 @@ def refused_part(error: BaseException | None) -> Culprit | None:
     """
     last = list(_REFUSED)
     _REFUSED.clear()
-    while error is not None:
+    met = set[int]()
+    while last and error is not None and id(error) not in met:
+        met.add(id(error))
         for _, value, takes in [one for one in last if one[0] == _mark_of(error)]:
-            part = value[0] if type(value) is list and len(value) == 1 else value  # Ray's own list
-            name = notebook_name(part) or "value"
+            name, part = notebook_name(value), value
+            if not name and type(value) is list and len(value) == 1:  # Ray's own
+                name, part = notebook_name(value[0]), value[0]
             search = partial(find_culprits, takes_functions=takes, is_careful=True)
             for found in search(part, name, _SECONDS):
                 return found._replace(path=below_global(found.path))
-        error = error.__cause__ or error.__context__
+        cause = _CAUSE(error, type(error))
+        error = _CONTEXT(error, type(error)) if cause is None else cause
     return None
 
 

@@ -131,7 +131,7 @@ def test_a_value_that_pickles_has_no_culprit() -> None:
         (np.array([1, LOCK], dtype=object), "a[1]"),
         (pd.DataFrame({"u": [1, 2], "v": [LOCK, 2]}), "a['v'][0]"),
         (type("K", (), {"shared": LOCK, "__module__": "__main__"})(), "a.__class__.shared"),
-        ({"k" * 10_000: LOCK}, f"a['{'k' * 37}...']"),
+        ({"k" * 10_000: LOCK}, "a[<str>]"),
         (Holder(None).__init__, ""),  # type: ignore[misc]  # a bound method pickles
         (lambda: NAMED_GLOBAL, ""),  # a function of an importable test module pickles by name
     ],

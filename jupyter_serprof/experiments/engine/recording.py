@@ -15,7 +15,7 @@ from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.interrupts import held
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.capture.patching import Subscription, arm
-from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.capture.recorder import Recorder, describe_failure
 from jupyter_serprof.model import SerprofError, Trace
 from jupyter_serprof.objects.culprits import Culprit
 from jupyter_serprof.probes import Probe, available_probes
@@ -109,7 +109,10 @@ class Recording:
             self._recorder.stop(end_ns)
             if self._at_traceback is not None:
                 self._at_traceback.remove()
-        self._refused = self._refused or refused_part(error)
+        try:
+            self._refused = self._refused or refused_part(error)
+        except Exception as ours:  # noqa: BLE001  (what the code raised is for the user)
+            self._recorder.failures[f"what could not be pickled: {describe_failure(ours)}"] += 1
 
     def stop_at_traceback(self, is_ours: Callable[[], bool]) -> None:
         """Stop as soon as IPython shows an exception of the running cell.

@@ -5,6 +5,8 @@ import pickle
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -164,3 +166,100 @@ def _trace_without_it() -> Trace:
     with Recording("x", detail=False) as recording:
         pickle.dumps(1)
     return recording.trace
+
+
+class ToldError(TypeError):
+    """An error that says other things of itself than it is."""
+
+    args: Any = property(lambda _: pytest.fail("asked"))
+    __context__: Any = property(lambda _: pytest.fail("asked"))
+
+
+def _raises(error: BaseException) -> Any:
+    class Value:
+        def __reduce__(self) -> Any:
+            raise error
+
+    return Value()
+
+
+def test_a_search_that_fails_leaves_the_error_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be pickled is then not told; that it is not is."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("jupyter_serprof.probes.pickle.find_culprits", fail)
+
+    with pytest.raises(TypeError, match="lock"), Recording("x", detail=False) as recording:
+        pickle.dumps([threading.Lock()])
+
+    assert recording.trace.outcome == "error"
+    assert any("ZeroDivisionError" in note for note in recording.trace.quality.notes)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), ValueError("by the user")])
+def test_only_what_pickle_refuses_is_searched(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind Ctrl-C and full memory nobody waits for a search."""
+    monkeypatch.setattr("jupyter_serprof.probes.pickle.find_culprits", lambda *_, **__: 1 / 0)
+
+    with pytest.raises(type(error)), Recording("x", detail=False) as recording:
+        pickle.dumps(_raises(error))
+
+    assert not recording.trace.quality.notes
+
+
+def test_an_error_is_not_asked_what_it_is() -> None:
+    """Its class may answer with anything, and a chain of causes may be a ring."""
+    first, second = ToldError("a"), TypeError("b")
+    first.__cause__, second.__cause__ = second, first
+
+    with pytest.raises(ToldError), Recording("x", detail=False) as recording:
+        pickle.dumps(_raises(first))
+
+    assert not recording.trace.quality.notes
+
+
+def test_nothing_of_the_value_runs_while_its_culprit_is_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Iteration, keys, lengths and defaults may be code of the user, as reducers are."""
+    asked = list[str]()
+
+    class Rows(list[object]):
+        def __iter__(self) -> Any:
+            asked.append("iter")
+            return super().__iter__()
+
+    class Table(dict[object, object]):
+        def items(self) -> Any:
+            asked.append("items")
+            return super().items()
+
+    class Key(str):
+        __slots__ = ()
+
+        def __repr__(self) -> str:
+            asked.append("repr")
+            return "secret"
+
+        def __len__(self) -> int:
+            asked.append("len")
+            return 1
+
+    for kind in (Rows, Table, Key):
+        monkeypatch.setitem(globals(), kind.__name__, kind)
+        kind.__qualname__ = kind.__name__
+    value = [Table({Key("own"): Rows([threading.Lock()])}), 2]
+    with suppress(TypeError):  # what pickle itself asks for
+        pickle.dumps(value)
+    alone = len(asked)
+    with pytest.raises(TypeError), Recording("x", detail=False) as recording:
+        pickle.dumps(value)
+
+    assert len(asked) == 2 * alone
+    (finding,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
+    assert finding.title == "`value[0]['own'][0]` cannot be pickled"
+    assert finding.remedy == ""  # whose value it is nobody knows
