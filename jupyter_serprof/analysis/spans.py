@@ -15,6 +15,9 @@ from typing import NamedTuple
 
 from jupyter_serprof.model import Row, Span, Trace
 
+#: Stands in a remedy for the user's variable until it is known; no code has such a name.
+NAME = "<name>"
+
 
 class SpanEdge(NamedTuple):
     """A step of the walk: a span begins, or ends after all that lies in it."""
@@ -221,8 +224,6 @@ def longest(
 
     Parameters
     ----------
-    most
-        How many, at most.
     pointed
         The places of those that stay before any longer one.
     """

@@ -309,6 +309,19 @@ def path_text(path: str) -> str:
     return f"`{line if len(line) <= _LONGEST_PATH else '…' + line[1 - _LONGEST_PATH :]}`"
 
 
+def is_code(path: str) -> bool:
+    """Tell whether a path can be pasted: not what a closure or a set holds.
+
+    >>> is_code("model['w'][3]"), is_code("job.<closure lock>")
+    (True, False)
+    """
+    try:
+        compile(path, "<path>", "eval")
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
 #: A comment; quotes with nothing between them; a literal of one or three quotes, or its beginning.
 _SECRET = re.compile(
     r"""\#[^\n]* | ''(?!') | ""(?!")

@@ -22,6 +22,7 @@ from jupyter_serprof.analysis.findings import pickle as pickle_findings
 from jupyter_serprof.analysis.findings import ray as ray_loops
 from jupyter_serprof.analysis.findings import ray_runs, ray_values
 from jupyter_serprof.analysis.spans import (
+    NAME,
     around_or_itself,
     captured,
     indexed,
@@ -53,8 +54,10 @@ POINTED_SPANS = 20
 SAID_OF_A_RULE = 3
 #: What explains a third of the time is the cause, and the headline.
 CAUSE_SHARE = 1 / 3
-#: Stands for the user's variable in a remedy; and what the code hands over, of which it is one.
-NAME, _HANDED = "NAME", re.compile(r"\b(?:dumps|put)\(([^\W\d]\w*)[,)]")
+#: What the code hands to a call that pickles, if it is a variable; "" for anything else.
+_HANDED = re.compile(
+    r"(?<![\w.])(?:(?:ray|pickle|cloudpickle)\.)?(?:dumps|put)\(([^\W\d]\w*(?=[,)]))?"
+)
 #: Whatever it took: nothing else matters to who reads it.
 _REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
@@ -71,14 +74,14 @@ _TOUCHED_AGAIN = {
 }
 _ARRAY_FORMS = {"object": "an array of Python objects", "strided": "a non-contiguous array"}
 _IN_BAND_REMEDIES = {
-    "object": "%serprof --try NAME   # measures it with a fixed dtype, where one holds all of it",
-    "strided": "NAME = np.ascontiguousarray(NAME)   # once, before it is sent",
-    "": "%serprof --blame NAME   # tells which part: arrays that are not contiguous, bytes",
+    "object": f"%serprof --try {NAME}   # measures it with a fixed dtype, where one fits",
+    "strided": f"{NAME} = np.ascontiguousarray({NAME})   # once, before it is sent",
+    "": f"%serprof --blame {NAME}   # tells which part: arrays that are not contiguous, bytes",
 }
 _MADE_ANEW = "its small objects are made anew by each get; arrays and Arrow tables are not"
 _COPIED_REMEDIES = {
-    "ray.unpack": "ref = ray.put(np.frombuffer(NAME, np.uint8))   # bytes as an array: not copied",
-    "ray.unpickle": "ref = ray.put(np.ascontiguousarray(NAME))   # polars: NAME.to_arrow()",
+    "ray.unpack": f"ref = ray.put(np.frombuffer({NAME}, np.uint8))   # bytes as an array",
+    "ray.unpickle": f"ref = ray.put(np.ascontiguousarray({NAME}))   # polars: {NAME}.to_arrow()",
 }
 
 
@@ -158,7 +161,7 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"{what} was sent {len(found)} times, {format_bytes(total)} in all",
                 {"times": len(found), "total_bytes": total, "value_type": kind},
-                f"ref = ray.put({name or 'NAME'})   # once, if it stays as it is; then pass ref"
+                f"ref = ray.put({name or NAME})   # once, if it stays as it is; then pass ref"
                 f"{_OF_ITS_OWN if is_part else ''}",
                 spans=_pointed(found),
                 because="each time it was serialized and copied into the store anew",
@@ -176,7 +179,7 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
         is_inside = span.parent >= 0 and trace.spans[span.parent].stage == "ray.export"
         if size < CAPTURED_BYTES and not (is_named or is_inside):  # what it is nobody could tell
             size = number(span, "large_bytes") or 0
-        name, kind = str(entry.get("name", "NAME")), str(entry.get("kind", "variable"))
+        name, kind = str(entry.get("name", NAME)), str(entry.get("kind", "variable"))
         if size >= CAPTURED_BYTES:
             what = f"the {kind}" if entry else "it by a variable, a default or self"
             yield Finding(
@@ -343,6 +346,8 @@ def _named(finding: Finding, name: str) -> Finding:
 
 def findings_for(trace: Trace, name: str) -> tuple[Finding, ...]:
     """Return the findings of a trace with remedies for the variable that it is of."""
+    if all(finding.remedy for finding in trace.findings):
+        return trace.findings
     remedies = {finding.title: finding.remedy for finding in find(trace, name=name)}
     return tuple(
         replace(finding, remedy=remedies.get(finding.title, finding.remedy))

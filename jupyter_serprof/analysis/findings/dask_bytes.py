@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.findings import dask_facts as facts
-from jupyter_serprof.analysis.spans import indexed, number, self_share, total, whole, word
+from jupyter_serprof.analysis.spans import NAME, indexed, number, self_share, total, whole, word
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ratio
 
@@ -84,7 +84,7 @@ def _instead_of_embedding(trace: Trace, entry: facts.Record, layer: str) -> str:
             'df = dd.read_parquet("data.parquet")   # written once by pdf.to_parquet'
             '("data.parquet"): each task reads its own part'
         )
-    name = word(entry, "name") or "NAME"
+    name = word(entry, "name") or NAME
     if not any(lane.key == "scheduler" for lane in trace.lanes):
         return f"{name} = dask.delayed({name})   # one key of the graph, to which all tasks refer"
     return (
@@ -127,7 +127,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     crossing = [entry for entry in facts.records(trace, "dask.graph") if word(entry, "object")]
     largest = max(crossing, key=lambda entry: whole(entry, "crossing_bytes") or 0, default={})
     what, name, count = word(largest, "object"), word(largest, "name"), whole(largest, "references")
-    known = name or "NAME"
+    known = name or NAME
     called = f"`{name}`" if name else f"the same {_kind(largest) or 'data'}"
     often = f"with {format_count(count)} tasks" if count else "again and again"
     yield Finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import indexed, inside, number, self_share, text
+from jupyter_serprof.analysis.spans import NAME, indexed, inside, number, self_share, text
 from jupyter_serprof.model import Finding, Limits, Span, Trace
 from jupyter_serprof.model.units import (
     bytes_per_s,
@@ -15,6 +15,7 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_rate,
     format_share,
+    is_code,
     path_text,
 )
 
@@ -39,16 +40,16 @@ MOST_SHARE = 0.5
 #: The longest that pickle itself needs for one, on a busy machine: it takes 0.03 to 0.5 us for a
 #: plain object and 1 to 10 us for one with a reducer. Longer: its reducers are slow.
 PLAIN_NS, REDUCED_NS = 1_000, 20_000
-FORMS = "%serprof --try NAME   # measures it in other forms (arrays, columns, Arrow) where they fit"
+FORMS = f"%serprof --try {NAME}   # measures it in other forms (arrays, Arrow) where they fit"
 GC_NS = 20_000_000
 GC_SHARE = 0.2
 _SERIALIZING = ("pickle.", "ray.")
-_ASK = "%serprof --blame NAME   # tells which part "
+_ASK = f"%serprof --blame {NAME}   # tells which part "
 #: What pickle raises for functions and classes that it does not find by name; cloudpickle does.
 _NOT_FOUND = ("AttributeError", "PicklingError")
-_BY_VALUE = "data = cloudpickle.dumps(NAME)   # functions and classes travel by value"
+_BY_VALUE = f"data = cloudpickle.dumps({NAME})   # functions and classes travel by value"
 #: The last attribute of a path, with what is below it.
-_LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)[^.]*$")
+_LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)(?:\[[^\]]*\])*$")
 _DUMPS = ("pickle.dumps", "ray.pickle", "ray.export", "dask.serialize")
 #: Stages in which somebody waits for a pickle that failed.
 _REFUSING = (*_DUMPS, "ray.msgpack", "ray.store", "ray.submit")
@@ -71,7 +72,7 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"protocol {protocol} of pickle copied {format_bytes(size)} twice",
                 {"protocol": protocol, "in_band_bytes": size, "minor_faults": faults},
-                "data = pickle.dumps(NAME, protocol=5)   # 4 is the default before Python 3.14",
+                f"data = pickle.dumps({NAME}, protocol=5)   # 4 is the default before Python 3.14",
                 spans=(index,),
                 because=f"{format_count(faults)} new pages are {format_bytes(faults * PAGE_BYTES)}",
                 share=self_share(trace, "pickle.dumps"),
@@ -183,7 +184,7 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
         if span.stage in _REFUSING and text(span, "error")
     ]
     spans = trace.spans
-    refused = [at for at in failed if spans[at].stage in _DUMPS or text(spans[at], "culprit")]
+    refused = [at for at in failed if spans[at].stage in _DUMPS or text(spans[at], "culprit_type")]
     last = max((trace.spans[index].end_ns for index in failed), default=None)
     after = (
         s for s in trace.spans if s.parent < 0 and s.stage not in ("gc", "import", "recording")
@@ -195,13 +196,15 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
     is_by_name = span.stage == "pickle.dumps" and not span.name.startswith("cloudpickle")
     path = next((path for span in spans if (path := text(span, "culprit"))), "")
     of_kind = next((name for span in spans if (name := text(span, "culprit_type"))), "")
+    shown = path if path[:1].isidentifier() else f"value{path}"
     plain = _BY_VALUE if is_by_name and kind in _NOT_FOUND else f"{_ASK}of it cannot be pickled"
-    remedy, why = without_part(path, of_kind) if path else (plain, "")
+    known = path if shown == path else NAME + path
+    remedy, why = without_part(known, of_kind) if of_kind else (plain, "")
     yield Finding(
         "pickle.unpicklable",
         "warn",
-        f"{path_text(path)} cannot be pickled" if path else f"a pickle failed with `{kind}`",
-        {"error": kind, "attempts": len(refused), **({"path": path} if path else {})},
+        f"{path_text(shown)} cannot be pickled" if of_kind else f"a pickle failed with `{kind}`",
+        {"error": kind, "attempts": len(refused), **({"path": shown} if of_kind else {})},
         remedy,
         spans=tuple(refused[-1:]),
         because=why,
@@ -211,16 +214,18 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
 def without_part(path: str, kind: str) -> tuple[str, str]:
     """Return a line that leaves a part out (by its class, or out of what holds it), and why."""
     because = f"it is a {kind}"
-    if kind == "generator":
+    can_paste = is_code(path.replace(NAME, "name"))
+    if kind == "generator" and can_paste:
         return f"{path} = list({path})   # it is used up once; a list can be sent", because
     if kind == "function":
         because += " without a module that has it by its name"
-        return _BY_VALUE if path == "value" else _BY_VALUE.replace("NAME", path), because
+    if kind == "function" and can_paste:
+        return _BY_VALUE.replace(NAME, path), because
     attribute = _LAST_ATTRIBUTE.search(path)
-    if attribute is None and not path.endswith("]"):
-        return "", f"{because}: send what it is made from instead"
-    if attribute is None:
+    if attribute is None and path.endswith("]") and can_paste:
         return f"del {path}", because
+    if attribute is None:
+        return "", f"{because}: send what it is made from instead"
     name = attribute[1]
     line = (
         f"def __getstate__(self): return {{k: v for k, v in vars(self).items() if k != {name!r}}}"

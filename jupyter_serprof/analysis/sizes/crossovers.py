@@ -35,8 +35,6 @@ def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple
 
     Parameters
     ----------
-    points
-        The points of a sweep.
     variants
         Those to compare; warm and cold runs apart.
     """
