@@ -166,8 +166,6 @@ class Hook:
 
     Parameters
     ----------
-    original
-        The callable that is watched.
     place
         Where it lives and what to note.
     """

@@ -86,8 +86,6 @@ def arm(place: Place, sink: Sink, *, owner: object = None, attribute: str = "") 
 
     Parameters
     ----------
-    place
-        The place and what to note there.
     sink
         Who takes the records.
     owner, attribute

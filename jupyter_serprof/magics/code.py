@@ -38,8 +38,6 @@ def compile_code(
     ----------
     local_ns
         The variables around the magic, where it stands inside a function.
-    magic
-        Which one was typed, for messages.
 
     Raises
     ------

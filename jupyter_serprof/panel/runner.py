@@ -65,8 +65,6 @@ class Runner:
 
     Parameters
     ----------
-    turns
-        Who calls back.
     grew
         Called with the document while it grows.
     ended
@@ -297,8 +295,6 @@ class Plan:
     ----------
     low, high
         The ends of the range of sizes; None where there is none.
-    count
-        How many sizes.
     repeat
         Warm runs of each; None runs as many as the budget allows.
     budget_s

@@ -30,8 +30,6 @@ class ChunkFacts:
 
     Attributes
     ----------
-    parameter
-        What was asked for.
     chunk_bytes
         The median chunk.
     chunks, tasks

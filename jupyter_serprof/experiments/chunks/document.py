@@ -83,8 +83,6 @@ class ChunkRecord(SweepRecord[ChunkCell]):
 
     Attributes
     ----------
-    subject
-        What is swept.
     title
         What is done with each collection: persisted or computed.
     """

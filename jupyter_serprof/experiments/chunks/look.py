@@ -246,8 +246,6 @@ def chunk_subject(
         rechunked to the number along each axis, a data frame or bag repartitioned into that number.
     name, parameter
         What the document calls it, and the number; None and "" take what fits.
-    code
-        What was typed, for lines to paste; "" takes the name.
 
     Raises
     ------

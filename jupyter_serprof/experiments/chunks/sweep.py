@@ -42,8 +42,6 @@ class ChunkSweep(PassSweep):
     make, chunks, name, parameter, repeat, budget_s, compute, timeout_s, detail, seed
         As of `jupyter_serprof.chunk_sweep` (``timeout``); the chunks in any order. A number whose
         name has "part" in it counts partitions: then larger numbers make smaller chunks.
-    code
-        What was typed, for lines to paste.
 
     Notes
     -----

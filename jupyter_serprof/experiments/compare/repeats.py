@@ -33,14 +33,6 @@ class Repeats:
 
     Parameters
     ----------
-    call
-        What is run each time.
-    name
-        What the document calls it.
-    detail
-        Record with ``--detail``.
-    traces
-        The runs so far; the first one is the cold one.
     repeat
         Warm runs; None takes 15, or fewer within 20 s.
 

@@ -58,8 +58,6 @@ class Against:
 
     Parameters
     ----------
-    before
-        What it is compared with.
     runs
         The experiment of now.
     """
@@ -119,16 +117,10 @@ class Pairs:
 
     Parameters
     ----------
-    calls
-        The two.
-    names
-        What the document calls them; numbered where both have one name.
     question
         What both answer; without it both have to be of a kind.
     repeat
         Pairs; None takes 15, or fewer within 20 s.
-    detail
-        Record with ``--detail``.
     """
 
     calls: Sequence[Callable[[], object]]

@@ -199,8 +199,6 @@ def held_back(
 
     Parameters
     ----------
-    before_ns, after_ns
-        The runs.
     pages
         New pages of a run before and after; nothing where unknown.
     """

@@ -193,8 +193,6 @@ class PassPlan:
     ----------
     repeat
         Warm passes; None makes 3, and up to 5 while the budget lasts.
-    budget
-        The time for all of them.
     seed
         Of the shuffled order, which ``draw`` gives.
 

@@ -132,12 +132,8 @@ class PassSweep:
 
     Parameters
     ----------
-    record
-        Where it notes what was measured.
     passes
         How many passes there are, and for how long.
-    keys
-        Of the variants.
     """
 
     def __init__(self, record: SweepRecord[Any], passes: PassPlan, keys: Iterable[str]) -> None:

@@ -147,8 +147,6 @@ def one_of(trace: Trace, loops: int, bare_ns: float = math.inf) -> Trace | None:
     ----------
     trace
         A recording of equal runs, one after the other on one thread.
-    loops
-        How many.
     bare_ns
         What one takes that is not recorded: writing a run of a microsecond down takes eight.
 

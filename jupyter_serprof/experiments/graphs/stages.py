@@ -93,14 +93,10 @@ class GraphStages(Once):
     ----------
     build
         Called inside the recording, so that construction is seen; returns the collection.
-    name
-        What the document calls it; what messages call the value.
     compute
         Compute and gather instead of persisting.
     timeout_s
         Give up waiting after this time, s; None waits as long as it takes.
-    detail
-        Record with ``--detail``.
 
     Attributes
     ----------

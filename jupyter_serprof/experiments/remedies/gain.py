@@ -34,8 +34,6 @@ class Trial:
 
     Attributes
     ----------
-    baseline
-        The title of the way it goes now.
     code
         The line to paste, where the table of remedies does not know it.
     cold, trips

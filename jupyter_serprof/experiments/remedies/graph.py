@@ -49,8 +49,6 @@ class DaskTryout(Trials):
     ----------
     value
         A Dask collection, or a list of them, which are computed together.
-    name
-        What the document calls it.
     budget_s
         Seconds for all pairs; a computation that has begun is ended.
 

@@ -34,8 +34,6 @@ class Transport:
         True if functions and classes of the notebook travel by value.
     threads
         How the names of the threads begin that unpickle for it, apart from the caller's.
-    needs
-        What has to be there for it.
     is_extra
         True if it takes part only when it is named.
     latest

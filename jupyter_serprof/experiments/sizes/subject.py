@@ -41,8 +41,6 @@ class Generator:
         What one types, and what a menu shows.
     measure
         What the asked size is the size of: ``nbytes`` (its payload) or ``pickled`` (protocol 5).
-    libraries
-        What has to be installed.
     make
         Takes the size in bytes, 1 KB to 1 GB, and returns a value that is within 10 % of it.
     """
@@ -174,8 +172,6 @@ class Subject:
 
     Attributes
     ----------
-    is_bytes
-        Sizes are bytes.
     is_unknown
         It is the user's own function, which may serialize by itself.
     """

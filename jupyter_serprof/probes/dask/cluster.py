@@ -108,8 +108,6 @@ class Visit:
 
     Parameters
     ----------
-    token
-        Names the recording.
     clients
         The clients of that scheduler; the thread has a connection of its own.
 

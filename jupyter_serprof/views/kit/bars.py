@@ -120,6 +120,3 @@ def log_ticks(axis: tuple[float, float], most: float) -> list[float]:
         return [10.0**power for power in inside[:: max(1, math.ceil(len(inside) / most))]]
     fine = (times * 10.0**power for power in powers for times in (1, 2, 5))
     return [value for value in fine if low <= math.log10(value) <= high]
-
-
-_WHOLE = 1e-9

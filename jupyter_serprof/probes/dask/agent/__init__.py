@@ -208,8 +208,6 @@ def start(
 
     Parameters
     ----------
-    token
-        Names the recording.
     clients
         Dask's ids of the clients whose graphs are followed.
     pid

@@ -120,8 +120,6 @@ async def _attend(station: dict[str, Any], address: str, scheduler: Any, agent: 
     ----------
     station
         What is known of the worker; it has the arguments of its agent's start.
-    agent
-        That of the scheduler.
     """
     token = station["start"][0]
     try:

@@ -210,8 +210,6 @@ def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) ->
     ----------
     graph
         A collection, its graph, or the expression that was sent to the scheduler.
-    sent_bytes
-        The bytes of its pickle.
     seconds
         Time budget.
 
