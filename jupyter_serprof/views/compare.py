@@ -103,14 +103,13 @@ def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> I
     """Yield the headline, the table, and what has to be known of the two, in Markdown."""
     if has_headline:
         yield plain(headline(comparison))
-    numbers = _numbers(comparison, comparison.changes)
-    warm_first = sorted(comparison.changes, key=lambda change: bool(change.cold))
+    shown = lines_of(comparison)
+    numbers = _numbers(comparison, shown)
     lines = (
-        [*map(plain, (*_texts(change), *(one.cell(change) for one in numbers)))]
-        for change in warm_first
+        [*map(plain, (*_texts(change), *(one.cell(change) for one in numbers)))] for change in shown
     )
     yield markdown_table(("stage", "verdict", *(one.head for one in numbers)), lines, 2)
-    yield from listed(notes_of(comparison, comparison.changes))
+    yield from listed(notes_of(comparison, shown))
 
 
 def _texts(change: Change) -> tuple[str, str]:
