@@ -34,6 +34,8 @@ _QUOTED = re.compile(r"""(['"])(?:~|[A-Za-z]:)?[/\\][^'"]*?([^'"/\\]*)\1""")
 _PATH = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?(?:[/\\]+[\w.~+-]+)*[/\\]+([\w.~+-]+)")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TOO_DEEP = "nested too deeply"
+#: Behind the type of what nobody can replace or delete in its place.
+_IN_TUPLE = " in a tuple"
 _ADVICE = {
     "generator": "Make it a list",
     "function": "cloudpickle takes functions; pickle only those that a module has by their name",
@@ -164,7 +166,9 @@ class _Search:
             return error_text(error)
         return None
 
-    def descend(self, value: object, path: str, error: str, above: tuple[int, ...]) -> None:
+    def descend(
+        self, value: object, path: str, error: str, above: tuple[int, ...], place: str = ""
+    ) -> None:
         """Add the culprits below a value that fails, or the value itself."""
         count = len(self.found)
         found = parts_of(value, takes_functions=self.takes_functions)
@@ -173,9 +177,10 @@ class _Search:
         if error != _TOO_DEEP or len(parts) > _CHAIN_PARTS or is_a(value, dict):
             for step, part, why in self._failing(parts):
                 if id(part) not in above and part is not value:
-                    self.descend(part, path + step, why, (*above, id(value)))
+                    inside = _IN_TUPLE if is_a(value, tuple) and step[:1] == "[" else ""
+                    self.descend(part, path + step, why, (*above, id(value)), inside)
         if len(self.found) == count:
-            self.found.append(Culprit(path, kind_name(type(value)), error))
+            self.found.append(Culprit(path, kind_name(type(value)) + place, error))
         if len(self.found) >= _CULPRITS:
             raise OutOfTime
 

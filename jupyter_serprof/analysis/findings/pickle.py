@@ -198,13 +198,14 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
     of_kind = next((name for span in spans if (name := text(span, "culprit_type"))), "")
     shown = path if path[:1].isidentifier() else f"value{path}"
     plain = _BY_VALUE if is_by_name and kind in _NOT_FOUND else f"{_ASK}of it cannot be pickled"
+    what = path_text(shown) if path else f"a value of type `{of_kind}`"
     known = path if shown == path else NAME + path
     remedy, why = without_part(known, of_kind) if of_kind else (plain, "")
     yield Finding(
         "pickle.unpicklable",
         "warn",
-        f"{path_text(shown)} cannot be pickled" if of_kind else f"a pickle failed with `{kind}`",
-        {"error": kind, "attempts": len(refused), **({"path": shown} if of_kind else {})},
+        f"{what} cannot be pickled" if of_kind else f"a pickle failed with `{kind}`",
+        {"error": kind, "attempts": len(refused), **({"path": shown} if path else {})},
         remedy,
         spans=tuple(refused[-1:]),
         because=why,
@@ -214,7 +215,7 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
 def without_part(path: str, kind: str) -> tuple[str, str]:
     """Return a line that leaves a part out (by its class, or out of what holds it), and why."""
     because = f"it is a {kind}"
-    can_paste = is_code(path.replace(NAME, "name"))
+    can_paste = is_code(path.replace(NAME, "name")) and not kind.endswith(" in a tuple")
     if kind == "generator" and can_paste:
         return f"{path} = list({path})   # it is used up once; a list can be sent", because
     if kind == "function":

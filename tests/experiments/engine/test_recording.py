@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -168,6 +169,10 @@ def _trace_without_it() -> Trace:
     return recording.trace
 
 
+def _generator() -> Any:
+    return (number for number in range(3))
+
+
 class ToldError(TypeError):
     """An error that says other things of itself than it is."""
 
@@ -263,3 +268,38 @@ def test_nothing_of_the_value_runs_while_its_culprit_is_searched(
     (finding,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
     assert finding.title == "`value[0]['own'][0]` cannot be pickled"
     assert finding.remedy == ""  # whose value it is nobody knows
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "title", "remedy"),
+    [
+        ([1, _generator()], "rows", "`rows[1]` cannot be pickled", "rows[1] = list(rows[1])"),
+        ((1, _generator()), "rows", "`rows[1]` cannot be pickled", ""),
+        ({"db.lock": threading.Lock()}, "cfg", "`cfg['db.lock']` cannot be pickled", "del cfg"),
+        ([1, threading.Lock()], "", "`value[1]` cannot be pickled", ""),
+        (_generator(), "", "a value of type `generator` cannot be pickled", ""),
+        (
+            {"MY_NAME": _generator()},
+            "NAME",
+            "`NAME['MY_NAME']` cannot be",
+            "NAME['MY_NAME'] = list(",
+        ),
+    ],
+    ids=["in a list", "in a tuple", "a key with a dot", "without a name", "itself", "NAME"],
+)
+def test_a_remedy_is_a_line_that_runs_or_none(
+    value: object, name: str, title: str, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its names are the notebook's, and what nobody can replace in its place has none."""
+    if name:
+        monkeypatch.setattr(sys.modules["__main__"], name, value, raising=False)
+
+    with pytest.raises(TypeError), Recording("x", detail=False) as recording:
+        pickle.dumps(value)
+
+    (found,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
+    assert found.title.startswith(title)
+    assert found.remedy.startswith(remedy)
+    assert bool(found.remedy) == bool(remedy)
+    exec(found.remedy, {name: value})  # noqa: S102  (as who pastes it)
+    assert not remedy or pickle.dumps(value)
