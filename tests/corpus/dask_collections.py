@@ -66,7 +66,7 @@ def tiny_chunks():
     )
 
 
-@entry(GENERAL + "avoid-very-large-partitions", "dask.large-partitions")
+@entry(GENERAL + "avoid-very-large-partitions", "dask.one-task")
 def one_chunk():
     """The whole array in one chunk: one worker does all, and holds all."""
 
@@ -156,7 +156,7 @@ def set_index_again():
     return (lambda: [total(data.set_index("key"), at) for at in (0, 100, 200)]), healthy
 
 
-@entry(FRAME + "repartition-to-reduce-overhead", "dask.tiny-partitions")
+@entry(FRAME + "repartition-to-reduce-overhead", "dask.small-partitions")
 def many_tiny_partitions():
     """A frame filtered to little, in as many partitions as before."""
     data = loaded(100_000, 100)
