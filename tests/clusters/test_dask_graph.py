@@ -16,6 +16,8 @@ import pytest
 
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.objects.culprits import find_culprits
+from jupyter_serprof.probes.dask.client import _steps
+from jupyter_serprof.probes.dask.computations import _SORTS
 from jupyter_serprof.probes.dask.graph.graph import KeptGraphs, table
 from jupyter_serprof.probes.dask.graph.look import GraphBytes, graph_objects
 from jupyter_serprof.probes.dask.graph.look import graph_bytes as graph_bytes_of
@@ -531,3 +533,15 @@ def test_the_graph_of_an_older_dask_is_read(monkeypatch: pytest.MonkeyPatch) -> 
     assert {"a", LOW_LEVEL} <= names
     assert 5 not in names
     assert times == [3]
+
+
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_an_index_that_is_set_is_known_where_its_steps_are_fused(*, is_fused: bool) -> None:
+    """A frame that is persisted is sent as few steps, each of which holds others."""
+    frame = dd.from_pandas(pd.DataFrame({"x": range(9), "y": 1.0}), npartitions=3)
+    asked = [frame.set_index("x"), frame.assign(z=1)]
+
+    sent = [each.optimize(fuse=True).expr if is_fused else each.expr for each in asked]
+
+    known = [_SORTS.isdisjoint(_steps(each.lower_completely())) for each in sent]
+    assert known == [False, True]

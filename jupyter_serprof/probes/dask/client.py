@@ -163,9 +163,14 @@ def _computed(graphs: Iterable[Any]) -> dict[str, frozenset[str]]:
 
 
 def _steps(expr: Any) -> dict[str, frozenset[str]]:  # noqa: ANN401
-    """Return the kinds of the steps of a data frame."""
+    """Return the kinds of the steps of a data frame, also of those that are fused into one."""
     walk = getattr(type(expr), "walk", None)
-    return {type(step).__name__: frozenset() for step in walk(expr)} if walk else {}
+    steps = [
+        each
+        for step in (walk(expr) if walk else ())
+        for each in (step, *getattr(step, "exprs", ()))
+    ]
+    return {type(step).__name__: frozenset() for step in steps}
 
 
 def _graphs(expr: Any) -> list[Any]:  # noqa: ANN401

@@ -39,7 +39,7 @@ COMPUTATION_COLUMNS = (
 
 
 #: What finds out where the partitions of `set_index` begin.
-_SORTS = "RepartitionQuantiles"
+_SORTS = frozenset({"RepartitionQuantiles", "_SetIndexPost", "SortIndexBlockwise"})
 #: Computations that are drawn as groups; the others are in the last one.
 _MOST_GROUPS = 12
 #: Of a table of tasks or of computations.
@@ -121,7 +121,7 @@ def _number(ordered: Iterable[SentGraph]) -> None:
     for number, entry in enumerate(ordered):
         entry.draft.details["computation"] = number
         layers: Mapping[str, frozenset[str]] = entry.draft.extra[5]
-        if _SORTS in layers:
+        if not _SORTS.isdisjoint(layers):
             entry.draft.details["sorts"] = 1
         # Where all begin alike (an array that is made, a file) is no work that was done before.
         again = {name for name, needed in layers.items() if name in before and needed}
