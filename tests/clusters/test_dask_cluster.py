@@ -19,7 +19,8 @@ import pytest
 
 from clusters.outside import Outside, outside_cluster
 from clusters.seen import has_row, probe, recorded, row, trace_of
-from jupyter_serprof.api import record
+from jupyter_serprof.api import graphstages, record
+from jupyter_serprof.experiments.graphs.stages import ComputationTimeoutError
 from jupyter_serprof.probes.dask.cluster import (
     agent_name,
     agent_sources,
@@ -530,6 +531,7 @@ def test_a_cluster_without_workers_is_told_while_the_cell_waits(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The line stands there before the first worker comes, once, and in the document."""
+    import dask
     from distributed import Client, LocalCluster
 
     with (
@@ -543,6 +545,8 @@ def test_a_cluster_without_workers_is_told_while_the_cell_waits(
             if "no worker" in said:
                 break
             time.sleep(0.1)
+        with pytest.raises(ComputationTimeoutError, match=r"No worker is there: client\.cluster"):
+            graphstages(dask.delayed(int)(), timeout=0.5)
         cluster.scale(1)
         assert future.result() == 0
 

@@ -27,6 +27,7 @@ from jupyter_serprof.experiments.graphs.values import (
 )
 from jupyter_serprof.model import SerprofError, Trace, UsageError
 from jupyter_serprof.objects.culprits import culprits_text, find_culprits
+from jupyter_serprof.probes.dask.cluster import has_no_worker
 from jupyter_serprof.probes.dask.graph.picklers import find_unpicklable
 from jupyter_serprof.probes.dask.sampling import ConstructionSampler
 
@@ -306,7 +307,10 @@ def _asynchronous(name: str) -> str:
 
 def _late(name: str, futures: Sequence[Any], timeout_s: float) -> str:
     done = sum(future.done() for future in futures)
+    is_idle = any(has_no_worker(future.client) for future in futures[:1])
+    more = f"Give it more time: --timeout {10 * timeout_s:g}"
     return (
         f"{_shown(name)} was not done after {timeout_s:g} s: {done} of {len(futures)} keys were in "
-        f"memory. Its futures were released. Give it more time: --timeout {10 * timeout_s:g}"
+        "memory. Its futures were released. "
+        f"{'No worker is there: client.cluster.scale(2)' if is_idle else more}"
     )

@@ -24,9 +24,8 @@ SPLIT = "split"
 _MARKER_BYTES = 64
 #: Whoever sends less need not be told which variable it is.
 _NAMED_BYTES = 100_000
-#: Elements of a list that are asked for their type.
-_SAMPLES = 16
-_MOST_KEYS = 100
+#: Elements of a list that are asked for their type, and keys of each.
+_SAMPLES, _MOST_KEYS = 16, 100
 #: From here on the number of objects in one get is told.
 MANY_OBJECTS = 100
 #: Ray's max_direct_call_object_size.
