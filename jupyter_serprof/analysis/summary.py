@@ -40,7 +40,7 @@ _AMPLIFIED = 2
 _OF_TASKS = ("dask.schedule", "dask.queue", "dask.execute")
 #: What waits for tasks, and is no explanation where those could not be seen.
 _WAITS_FOR_TASKS = ("ray.wait", "ray.fetch", "python.wait")
-_OUTCOMES = {"error": " until the error", "interrupted": " until Ctrl-C", "ok": ""}
+_OUTCOMES = {"error": " until the error", "interrupted": " until stopped", "ok": ""}
 
 
 class _Cause(NamedTuple):

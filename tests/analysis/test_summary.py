@@ -186,7 +186,7 @@ def test_code_that_serializes_nothing_is_told_so(key: str | None, outcome: str) 
 
     is_cut = outcome == "interrupted"
     told = "no serialization had ended" if is_cut else "no serialization was seen"
-    ended = {"ok": "", "error": " until the error", "interrupted": " until Ctrl-C"}
+    ended = {"ok": "", "error": " until the error", "interrupted": " until stopped"}
     assert found.headline == f"100 ms{ended[outcome]}: {told}"
 
 

@@ -159,7 +159,7 @@ def test_an_interrupt_while_waiting_keeps_what_was_seen(detail: bool) -> None:
     assert armed_places() == []
     assert trace.outcome == "interrupted"
     assert trace.summary is not None
-    assert " until Ctrl-C: " in trace.summary.headline
+    assert " until stopped: " in trace.summary.headline
     waited = spans(trace, "ray.wait" if detail else "ray.fetch")
     assert max(span.duration_ns for span in waited) > 1e9
     (running,) = spans(trace, "ray.execute")

@@ -352,6 +352,9 @@ def test_a_timeout_releases_the_futures_and_says_how_far_it_was(
     assert "x was not done after 0.05 s: 0 of " in str(caught.value)
     assert "Give it more time: --timeout 0.5" in str(caught.value)
     assert experiment.document.outcome == "interrupted"
+    summary = experiment.document.summary
+    assert summary is not None
+    assert " until stopped" in summary.headline  # nobody pressed Ctrl-C
     GATE.set()
     assert forgotten(client)
 
