@@ -295,7 +295,8 @@ def quartiles(times: Iterable[float]) -> tuple[int, int] | None:
     ordered = list(times)
     if len(ordered) < _QUARTILES_FROM:
         return None
-    low, _, high = quantiles(ordered, n=4, method="inclusive")
+    # Of numbers beyond 2**53 a mean may be rounded above all of them.
+    low, _, high = (min(each, max(ordered)) for each in quantiles(ordered, n=4, method="inclusive"))
     return round(low), round(high)
 
 

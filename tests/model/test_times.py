@@ -272,6 +272,7 @@ def test_quartiles_begin_with_four_runs() -> None:
     """Between neighbours they are linear."""
     assert quartiles([3, 1, 2]) is None
     assert quartiles([4, 1, 2, 3, 5]) == (2, 4)
+    assert quartiles([2**63 - 1] * 4) == (2**63 - 1,) * 2  # no document holds more
 
 
 def test_repeats_tell_both_groups_and_show_a_run() -> None:
