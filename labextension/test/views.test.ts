@@ -132,6 +132,25 @@ describe("lanes", () => {
     expect(tip?.textContent).toContain("100\u00a0B");
   });
 
+  it("tell how many calls a span stands for, where that is known", async () => {
+    for (const [calls, said] of [
+      [[3_000, 3_000, 3_000], "3,000"],
+      [await pack([3_000, 3_000, 3_000]), "3,000"],
+      [[null, null, null], null],
+      [[], null],
+    ] as const) {
+      const canvas = await drawLanes({
+        ...TRACE,
+        spans: { ...TRACE.spans, calls: calls as never },
+      });
+      press(canvas, "n");
+      press(canvas, "Enter");
+      const text = document.body.querySelector(".jsp-tip")?.textContent ?? "";
+      expect(/calls\D*([\d,]+)/.exec(text)?.[1] ?? null).toBe(said);
+      view?.destroy();
+    }
+  });
+
   it("draw packed columns", async () => {
     const spans = { ...TRACE.spans, start_ns: await pack([0, 2_000_000, 5_000_000]) };
     const canvas = await drawLanes({ ...TRACE, spans });

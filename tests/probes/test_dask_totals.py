@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jupyter_serprof.probes.dask import agent as agents
 from jupyter_serprof.probes.dask.agent import notes
-from jupyter_serprof.probes.dask.agent.hooks import note
+from jupyter_serprof.probes.dask.agent.hooks import _what, note
 from jupyter_serprof.probes.dask.agent.lines import invite
 from jupyter_serprof.probes.dask.agent.notes import AGENTS, MOST_COMPUTATIONS, MOST_SPANS, Agent
 from jupyter_serprof.probes.dask.agent.totals import Durations, JoinedBlocks
@@ -284,3 +284,20 @@ def test_the_worker_is_told_which_recordings_run() -> None:
         return agent.stations["tcp://127.0.0.1:1"]["start"]
 
     assert asyncio.run(bring()) == ("this", ["client"], 0, (5, ("this", "other")))
+
+
+def test_the_class_of_a_result_is_not_asked_for_its_name() -> None:
+    """A metaclass of the user may answer with code."""
+    asked = list[str]()
+
+    class Meta(type):
+        def __getattribute__(cls, name: str) -> object:
+            asked.append(name)
+            return super().__getattribute__(name)
+
+    result = Meta("Result", (), {})()
+    passed_on = type("Serialized", (), {})()
+
+    assert _what({"status": "OK", "data": {"key": result}}) == ("data", 1, None)
+    assert _what({"status": "OK", "data": {"key": passed_on}})[0] == ""
+    assert asked == []
