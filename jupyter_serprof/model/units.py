@@ -317,7 +317,7 @@ def is_code(path: str) -> bool:
     """
     try:
         compile(path, "<path>", "eval")
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # from a file it may be anything
         return False
     return True
 

@@ -25,13 +25,13 @@ from jupyter_serprof.objects.ask import (
     items_of,
     kind_module,
     kind_name,
-    of_class,
 )
 from jupyter_serprof.objects.ask import size_bytes as size_bytes_of
 from jupyter_serprof.objects.captured import variables_of
 from jupyter_serprof.objects.labels import KEY_LENGTH, as_text, is_by_value, key_label
 
 _LONG_TEXT = 1000
+_FACTORY = vars(defaultdict)["default_factory"]
 _ATOMS = (int, float, bool, type(None), complex, type(...), type(NotImplemented))
 
 Part = tuple[str, object]
@@ -93,10 +93,7 @@ def _mapping_parts(value: dict[object, object]) -> Iterator[Part]:
         if not is_a(key, (*_ATOMS, str)):
             yield f".<key {kind_name(type(key))}>", key
     if is_a(value, defaultdict):
-        yield (
-            ".default_factory",
-            of_class(defaultdict, "default_factory").__get__(value, defaultdict),
-        )
+        yield ".default_factory", _FACTORY.__get__(value, defaultdict)
     yield from _attributes(value)
 
 

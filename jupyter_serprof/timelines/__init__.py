@@ -48,9 +48,7 @@ def _ray_spans(events: Iterable[Mapping[str, object]]) -> list[Span]:
     complete = [event for event in events if event.get("ph") == "X"]
     tasks = _tasks(event for event in complete if _text(event.get("cat")).startswith(_TASK))
     lanes: dict[_Place, str] = {}
-    return [
-        _step(event, lanes, tasks) for event in complete if _text(event.get("cat")) in _RAY_STAGES
-    ]
+    return [_step(one, lanes, tasks) for one in complete if _text(one.get("cat")) in _RAY_STAGES]
 
 
 def _place(event: Mapping[str, object]) -> _Place:
@@ -197,6 +195,8 @@ def import_timeline(
     source
         A file of ``ray.timeline(filename=...)``; the list that ``ray.timeline()`` or
         ``client.get_task_stream()`` returns, or a file with it as JSON.
+    name
+        What the document calls it; None takes the name of the file.
 
     Returns
     -------

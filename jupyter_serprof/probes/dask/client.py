@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Any
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
@@ -165,12 +165,9 @@ def _computed(graphs: Iterable[Any]) -> dict[str, frozenset[str]]:
 def _steps(expr: Any) -> dict[str, frozenset[str]]:  # noqa: ANN401
     """Return the kinds of the steps of a data frame, also of those that are fused into one."""
     walk = getattr(type(expr), "walk", None)
-    steps = [
-        each
-        for step in (walk(expr) if walk else ())
-        for each in (step, *getattr(step, "exprs", ()))
-    ]
-    return {type(step).__name__: frozenset() for step in steps}
+    steps = list(walk(expr)) if walk else []
+    fused = chain.from_iterable(getattr(step, "exprs", ()) for step in steps)
+    return {type(step).__name__: frozenset() for step in (*steps, *fused)}
 
 
 def _graphs(expr: Any) -> list[Any]:  # noqa: ANN401

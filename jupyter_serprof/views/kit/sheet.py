@@ -201,6 +201,8 @@ class Theme:
         Text, and text that steps back.
     line, grid
         The lines of a table, and those behind the bars.
+    wait
+        The thin line where somebody waits.
     warn
         The word ``warn`` and the edge beside it.
     """
