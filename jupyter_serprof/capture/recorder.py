@@ -134,12 +134,15 @@ class Recorder:
 
     def _make_room(self, record: Record) -> None:
         """Take the record behind which records are moved, and see what a record costs."""
+        if self._room < 0:  # full: looking at all that is kept would take longer than the call
+            self.dropped_count += 1
+            return
         start_ns, page = time.perf_counter_ns(), self.page
         if self._making.acquire(blocking=False):
             try:
                 self._room = 0  # all others come here, too, until the new one is known
                 page.move()
-                self._room = Records.WIDTH * min(_FRESH, self.limit - len(page))
+                self._room = Records.WIDTH * min(_FRESH, self.limit - len(page)) or -1
             finally:
                 self._making.release()
         if len(page) < self.limit:

@@ -19,6 +19,7 @@ from jupyter_serprof.capture.freeze import Page, freeze
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
+from jupyter_serprof.capture.records import Records
 from jupyter_serprof.experiments.engine import recording
 from jupyter_serprof.model import ProbeReport, Trace
 from jupyter_serprof.probes import Probe
@@ -219,6 +220,26 @@ def test_what_exceeds_the_limit_is_counted(library: types.ModuleType) -> None:
 
     trace = trace_of(running)
     assert (len(trace.spans), trace.quality.spans_dropped) == (3, 2)
+
+
+def test_what_exceeds_the_limit_costs_no_look_at_what_is_kept(
+    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each was a chunk more to count, twice: a cell of 1.2 million calls did not end."""
+    moved, real = list[Records](), Records.move
+
+    def move(page: Records, wait_s: float = 0) -> None:
+        moved.append(page)
+        real(page, wait_s)
+
+    monkeypatch.setattr(Records, "move", move)
+    running = started(limit=300)
+    for _ in range(2_000):
+        library.inner()
+
+    assert (len(running.page), running.dropped_count) == (300, 1_700)
+    assert len(moved) < 20
+    running.stop()
 
 
 def test_kept_and_dropped_are_all_calls_of_all_threads(library: types.ModuleType) -> None:
