@@ -17,7 +17,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from jupyter_serprof.model.units import is_code
-from jupyter_serprof.objects.ask import is_a, kind_name
+from jupyter_serprof.objects.ask import is_a, kind_name, notebook_name
 from jupyter_serprof.objects.picklers import CountingFile, OutOfTime, careful
 from jupyter_serprof.objects.walk import Part, parts_of
 
@@ -169,7 +169,9 @@ class _Search:
     def descend(
         self, value: object, path: str, error: str, above: tuple[int, ...], place: str = ""
     ) -> None:
-        """Add the culprits below a value that fails, or the value itself."""
+        """Add what fails below a value, or itself; a path begins at the first with a name."""
+        if not path[:1].isidentifier() and (known := notebook_name(value)):
+            path, place = known, ""
         count = len(self.found)
         found = parts_of(value, takes_functions=self.takes_functions)
         in_time = takewhile(lambda _: time.monotonic() <= self.deadline, found)

@@ -126,11 +126,9 @@ def refused_part(error: BaseException | None) -> Culprit | None:
     while last and error is not None and id(error) not in met:
         met.add(id(error))
         for _, value, takes in [one for one in last if one[0] == _mark_of(error)]:
-            name, part = notebook_name(value), value
-            if not name and type(value) is list and len(value) == 1:  # Ray's own
-                name, part = notebook_name(value[0]), value[0]
-            search = partial(find_culprits, takes_functions=takes, is_careful=True)
-            for found in search(part, name, _SECONDS):
+            is_of_ray = type(value) is list and len(value) == 1 and not notebook_name(value)
+            part = value[0] if is_of_ray else value
+            for found in find_culprits(part, "", _SECONDS, takes_functions=takes, is_careful=True):
                 return found._replace(path=below_global(found.path))
         cause = _CAUSE(error, type(error))
         error = _CONTEXT(error, type(error)) if cause is None else cause

@@ -5,8 +5,10 @@ import pickle
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -268,6 +270,29 @@ def test_nothing_of_the_value_runs_while_its_culprit_is_searched(
     (finding,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
     assert finding.title == "`value[0]['own'][0]` cannot be pickled"
     assert finding.remedy == ""  # whose value it is nobody knows
+
+
+@pytest.mark.parametrize(
+    ("wrap", "title"),
+    [
+        (lambda svc: {"part of a graph": [1, [svc]]}, "`svc.conn` cannot be pickled"),
+        (lambda svc: (2, svc.conn), "`lock` cannot be pickled"),
+    ],
+    ids=["below what nobody named", "in a tuple that nobody named"],
+)
+def test_a_culprit_is_told_from_the_first_that_has_a_name(
+    wrap: Callable[[Any], Any], title: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A graph of Dask or a list that is written down in the call has none."""
+    svc = SimpleNamespace(conn=threading.Lock())
+    monkeypatch.setattr(sys.modules["__main__"], "svc", svc, raising=False)
+    monkeypatch.setattr(sys.modules["__main__"], "lock", svc.conn, raising=False)
+
+    with pytest.raises(TypeError), Recording("x", detail=False) as recording:
+        pickle.dumps(wrap(svc))
+
+    (found,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
+    assert found.title == title
 
 
 @pytest.mark.parametrize(
