@@ -95,7 +95,7 @@ def pickle_places(module: str) -> list[Place]:
 
 #: Of the last pickles that failed, what tells the error from others, the value, and whether it was
 #: cloudpickle, which takes functions.
-_REFUSED: deque[tuple[object, object, bool]] = deque(maxlen=16)
+_REFUSED: deque[tuple[object, Any, bool]] = deque(maxlen=16)
 
 
 #: What pickle itself raises of a part; behind other errors it is of no use to search for one.

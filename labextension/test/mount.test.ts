@@ -58,6 +58,8 @@ describe("a trace", () => {
       "Unpickle in get×1,234",
       "Unaccounted",
     ]);
+    const bar = [...document.body.querySelectorAll<HTMLElement>(".jsp-summary > *")];
+    expect(bar.map((part) => part.title)).toContain("3 more stages: 1.1\u00a0%");
   });
 
   it("folds what its document tells together, and opens it", () => {

@@ -4,7 +4,7 @@
  */
 
 import type { DrawnTrace, Group, Heading, Row, Stage } from "../document/document";
-import { count, percent } from "../document/format";
+import { count } from "../document/format";
 import { densityOf, joined, type Piece, piecesOf } from "./critical";
 
 export interface RowNode {
@@ -59,8 +59,7 @@ function nodeOf(trace: DrawnTrace, line: number | Heading, above: number | null)
     nodeOf(trace, each, isMore ? above : (line.stage ?? null)),
   );
   if (isMore) {
-    const what = `more ${above === null ? "stages" : "parts"}`;
-    const title = `${count(nodes.length)} ${what}, ${percent(self_ns / trace.wall_ns)}`;
+    const title = `${count(nodes.length)} more ${above === null ? "stages" : "parts"}`;
     return { kind: "more", title, stage: null, extent: null, self_ns, nodes, isOpen: false };
   }
   const isFew = trace.waterfall.rows.length <= MOST_OPEN_ROWS;
@@ -83,11 +82,9 @@ export function rowsIn(node: Node): RowNode[] {
   return node.kind === "row" ? [node] : node.nodes.flatMap(rowsIn);
 }
 
-/** One entry for each stage with all its parts: what a reader sees first of a waterfall. */
+/** One entry for each stage with all its parts, and for those that took little. */
 export function stagesIn(nodes: readonly Node[]): Node[] {
-  return nodes.flatMap((node) =>
-    node.kind === "row" || node.kind === "stage" ? [node] : stagesIn(node.nodes),
-  );
+  return nodes.flatMap((node) => (node.kind === "group" ? stagesIn(node.nodes) : [node]));
 }
 
 export function ownOf(node: Node): number {

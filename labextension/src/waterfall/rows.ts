@@ -54,7 +54,7 @@ export function showRows(entries: readonly Entry[], isShown = true): void {
 /** The stage that a row or a block stands for. */
 export function stageOf(trace: DrawnTrace, node: Node): Stage {
   const own = node.kind === "row" ? trace.stages[node.row.stage] : node.stage;
-  return own as Stage;
+  return own ?? ({ title: (node as BlockNode).title, family: "other" } as Stage);
 }
 
 function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: ChildrenOf): Entry {
@@ -89,7 +89,9 @@ function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: Ch
   const { columns } = scene;
   const plot = blockPlot(scene, node);
   const mark = node.kind === "group" ? null : swatch(familyOf(node.stage?.family));
-  const name = element("span", "jsp-stage-name", node.title);
+  const told =
+    node.kind === "more" ? `, ${format.percent(node.self_ns / scene.trace.wall_ns)}` : "";
+  const name = element("span", "jsp-stage-name", node.title + told);
   const tr = line([mark, name], plot.node, columns, (column) => column.sum(rowsIn(node)));
   tr.classList.add(`jsp-block-${node.kind}`);
   indent(tr, depth);
