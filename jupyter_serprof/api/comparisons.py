@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import overload
+from typing import TypedDict, Unpack, overload
 
 from jupyter_serprof.api.documents import load
 from jupyter_serprof.experiments.compare.limit import check, limit_share
@@ -23,30 +23,20 @@ Document = Trace | Sweep | str | os.PathLike[str]
 Code = Callable[[], object]
 
 
+class _Question(TypedDict, total=False):
+    fail_above: str | float | None
+    detail: bool
+    name: str | None
+
+
 @overload
 def compare(
-    before: Document,
-    after: Document,
-    *,
-    repeat: None = None,
-    fail_above: str | float | None = None,
-    detail: bool = False,
-    name: str | None = None,
+    before: Document, after: Document, *, repeat: None = None, **options: Unpack[_Question]
 ) -> Comparison: ...
-
-
 @overload
 def compare(
-    before: Document | Code,
-    after: Code,
-    *,
-    repeat: int | None = None,
-    fail_above: str | float | None = None,
-    detail: bool = False,
-    name: str | None = None,
+    before: Document | Code, after: Code, *, repeat: int | None = None, **options: Unpack[_Question]
 ) -> Sweep: ...
-
-
 def compare(  # noqa: PLR0913  (the options of the magic)
     before: Document | Code,
     after: Document | Code,

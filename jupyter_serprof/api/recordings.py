@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from jupyter_serprof.experiments.engine.recording import Recording
 
@@ -74,30 +74,19 @@ def profile(
     return result, recording.trace
 
 
+class _StageOptions(TypedDict, total=False):
+    compute: bool
+    timeout: float | None
+    name: str | None
+    detail: bool
+
+
 @overload
 def graphstages(
-    collection: object,
-    *,
-    compute: bool = False,
-    timeout: float | None = None,
-    name: str | None = None,
-    detail: bool = False,
-    repeat: None = None,
+    collection: object, *, repeat: None = None, **options: Unpack[_StageOptions]
 ) -> Trace: ...
-
-
 @overload
-def graphstages(
-    collection: object,
-    *,
-    compute: bool = False,
-    timeout: float | None = None,
-    name: str | None = None,
-    detail: bool = False,
-    repeat: int,
-) -> Sweep: ...
-
-
+def graphstages(collection: object, *, repeat: int, **options: Unpack[_StageOptions]) -> Sweep: ...
 def graphstages(  # noqa: PLR0913  (the options of the magic)
     collection: object,
     *,

@@ -51,24 +51,22 @@ async def asyncio_wait():
     return await asyncio.wait([asyncio.ensure_future(value(ref)) for ref in tasks()])
 
 
-def streaming_generator():
+def streamed():
     @ray.remote(num_returns="streaming")
     def items():
         for x in range(8):
             time.sleep(0.08)
             yield x
 
-    return [ray.get(ref) for ref in items.remote()]
+    return items.remote()
+
+
+def streaming_generator():
+    return [ray.get(ref) for ref in streamed()]
 
 
 async def async_generator():
-    @ray.remote(num_returns="streaming")
-    def items():
-        for x in range(8):
-            time.sleep(0.08)
-            yield x
-
-    return [await ref async for ref in items.remote()]
+    return [await ref async for ref in streamed()]
 
 
 def ray_polling():

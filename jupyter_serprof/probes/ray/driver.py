@@ -142,6 +142,9 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
         if each[0] is not None:
             size += each[0].size
             raw += each[0].size if each[1] == b"RAW" else 0
+    one: Any = result[0] if len(result) == 1 else None
+    if type(one) is getattr(sys.modules.get("numpy"), "ndarray", None):  # got most: the short way
+        return size, raw, [(one.ctypes.data, one.nbytes)], [weakref.ref(one)], 1, False
     seen = [value for value in result[:_SEEN_VALUES] if not is_exactly(value, ATOMS)]
     buffers = [buffer for value in seen for buffer in buffers_of(value)]
     kept = [one for one in seen if is_array(one) or is_of(one, "pandas", *_TABLES)]

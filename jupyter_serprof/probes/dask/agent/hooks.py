@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import math
+import os
 import signal
 import sys
 import threading
+import time
+from contextlib import suppress
 from weakref import WeakKeyDictionary
 
 from .notes import AGENTS, agents_here, clock
@@ -86,31 +90,45 @@ def replace_item(
     _UNDO.append(undo)
 
 
+#: So much later its document is drawn, or the next recording of a sweep has begun.
+_SHIELD_S = 5.0
+
+
 def shield() -> None:
-    """Let Ctrl-C pass this process by while somebody listens.
+    """Let Ctrl-C pass this process by while somebody listens, and for a moment after it.
 
     The stop button of a notebook interrupts every process below the kernel; workers of a
     ``LocalCluster`` are there, and die of it (dask/distributed#1925).
     """
-    before = signal.getsignal(signal.SIGINT)
+    held: Any = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or not callable(before) or is_wrapped(signal, "SIGINT"):
+    if not is_main or not callable(held):
         return
+    shield: Any = held if hasattr(held, "until") else _Shield(held)  # that of the recording before
+    shield.until = math.inf  # a recording began
+    _UNDO.append(shield.sink)
 
-    def pass_by(number: int, frame: Any) -> None:
-        if not AGENTS:  # it could not be put back
-            before(number, frame)
 
-    signal.signal(signal.SIGINT, pass_by)
-    _PLACES.add((id(signal), "SIGINT"))
+class _Shield:
+    """A handler of Ctrl-C in the place of another one, until a monotonic time, s."""
 
-    def undo() -> None:
-        _PLACES.discard((id(signal), "SIGINT"))
-        is_main = threading.current_thread() is threading.main_thread()
-        if is_main and signal.getsignal(signal.SIGINT) is pass_by:
-            signal.signal(signal.SIGINT, before)
+    def __init__(self, before: Callable[[int, Any], object]) -> None:
+        self.before, self.process, self.loop = before, os.getpid(), asyncio.get_running_loop()
+        signal.signal(signal.SIGINT, self)
 
-    _UNDO.append(undo)
+    def __call__(self, number: int, frame: Any) -> None:
+        if time.monotonic() > self.until or os.getpid() != self.process:  # not put back, or a fork
+            self.before(number, frame)
+
+    def sink(self) -> None:
+        self.until = time.monotonic() + _SHIELD_S
+        with suppress(RuntimeError):  # its loop is closed, as this process will be
+            self.loop.call_soon_threadsafe(self.loop.call_later, _SHIELD_S, self.lower)
+
+    def lower(self) -> None:
+        held: Any = signal.getsignal(signal.SIGINT)
+        if time.monotonic() >= self.until and held is self:
+            signal.signal(signal.SIGINT, self.before)
 
 
 def note(method: str, *args: Any) -> None:
