@@ -17,6 +17,8 @@ from jupyter_serprof.model import Row, Span, Trace
 
 #: Stands in a remedy for the user's variable until it is known; no code has such a name.
 NAME = "<name>"
+#: Begins a remedy that no line of code can be: its words are told with the evidence.
+WORDS = "<words>   # "
 
 
 class SpanEdge(NamedTuple):

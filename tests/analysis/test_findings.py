@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from dask_golden import DASK_GOLDEN, DASK_SAMPLES
 from goldens import check
+from typed_code import DASK_CODE, RAY_CODE
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings import RULES, find
@@ -528,7 +529,8 @@ UNKNOWN: Mapping[str, Trace] = {
 
 def findings(trace: Trace, rule: str | None = None) -> list[Finding]:
     """Return the findings of a trace, of one rule or of all."""
-    named = replace(trace, name="pickle.dumps(sent)")
+    is_dask = any(span.stage.startswith("dask.") for span in trace.spans)
+    named = replace(trace, name=DASK_CODE if is_dask else RAY_CODE)
     return [found for found in analyse(named).findings if rule in {None, found.rule}]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import gc
+import inspect
 import statistics
 import sys
 import time
@@ -12,12 +14,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 
 import jupyter_serprof as sp
 from jupyter_serprof.api.recordings import stage_recording
 from jupyter_serprof.model import Summary, Trace
+from jupyter_serprof.model.units import without_literals
 
 from . import Entry, Run, entries
 from .clusters import settle, start
@@ -53,6 +57,15 @@ class Row:
         return self.entry.rule in {rule.rstrip("!") for rule in self.rules}
 
     @property
+    def promise(self) -> float | None:
+        """How many times faster the finding says that its remedy is."""
+        findings = self.trace.findings if self.trace else ()
+        found = next((f for f in findings if f.rule == self.entry.rule), None)
+        if found is None or (found.gain or found.share) is None:
+            return None
+        return found.gain or 1 / max(1 - (found.share or 0.0), 1e-3)
+
+    @property
     def is_wrong(self) -> bool:
         """Whether a rule fired that must not."""
         return bool(self.warned) or not {rule.rstrip("!") for rule in self.rules}.isdisjoint(
@@ -71,7 +84,7 @@ def run_entry(entry: Entry, pairs: int) -> Row:
     if entry.rule and not _same(first, healthy()):
         return Row(entry, reason="the twin returns something else")
     del first
-    trace, twin = _recorded(entry, antipattern), _recorded(entry, healthy)
+    trace, twin = _recorded(entry, antipattern, 0), _recorded(entry, healthy, 1)
     gains = [_gain(entry, antipattern, healthy, turn) for turn in range(pairs)]
     gain = statistics.median(gains) if gains else None
     del antipattern, healthy
@@ -85,13 +98,28 @@ def _same(one: object, other: object) -> bool:
     return type(one) is type(other)
 
 
-def _recorded(entry: Entry, run: Run) -> Trace:
+def _recorded(entry: Entry, run: Run, at: int) -> Trace:
     """Record as a user does: `%%serprof`, and `%%graphstages` where Dask is there."""
     settle(entry.cluster)
     record = stage_recording if entry.cluster == "dask" else sp.record
-    with record(entry.name) as recording:
+    with record(_typed(entry, at)) as recording:
         run()
     return recording.trace
+
+
+def _typed(entry: Entry, at: int) -> str:
+    """Return what a user would have typed into the cell, as `%%serprof` names a recording."""
+    (function,) = ast.parse(dedent(inspect.getsource(inspect.unwrap(entry.prepare)))).body
+    *before, last = getattr(function, "body", [None])
+    runs = getattr(getattr(last, "value", None), "elts", None)
+    if not runs:
+        return entry.name
+    known = {getattr(node, "name", None): getattr(node, "body", []) for node in before}
+    body = known.get(getattr(runs[at], "id", "")) or [getattr(runs[at], "body", runs[at])]
+    lines = (
+        getattr(line, "value", line) if isinstance(line, ast.Return) else line for line in body
+    )
+    return without_literals("\n".join(map(ast.unparse, lines)))
 
 
 def _gain(entry: Entry, antipattern: Run, healthy: Run, turn: int) -> float:
@@ -113,15 +141,18 @@ def told(row: Row) -> Iterable[str]:
         return
     summary = trace.summary or Summary("")
     named = "-" if not entry.rule else "yes" if row.is_named else "NO"
-    gain = "" if row.gain is None else f"{row.gain:.2f}x"
+    gain, promise = ("" if n is None else f"{n:.2f}x" for n in (row.gain, row.promise))
     length = len(summary.headline)
     yield (
-        f"{entry.name:<32} {_ms(trace):>8} {_ms(twin):>8} {gain:>7} "
+        f"{entry.name:<32} {_ms(trace):>8} {_ms(twin):>8} {promise:>7} {gain:>7} "
         f"{_share(summary.strict_share):>6} {_share(summary.total_share):>6} {length:>4}"
         f"{'!' if length > LONGEST_HEADLINE else ' '} {entry.rule or '(wait)':<26} {named:<4}"
         f"{', '.join(row.rules) or 'nothing'}; twin: {', '.join(row.warned) or 'none'}"
     )
     yield f"    {summary.headline}"
+    for finding in trace.findings:
+        if finding.remedy and finding.rule == entry.rule:
+            yield f"    {finding.remedy}"
 
 
 def _ms(trace: Trace) -> str:
@@ -162,8 +193,8 @@ def main(arguments: list[str]) -> int:
     gc.collect()
     gc.freeze()
     print(
-        f"{'entry':<32} {'wall':>8} {'twin':>8} {'gain':>7} {'strict':>6} {'total':>6} {'line':>5} "
-        f"{'rule':<26} fired"
+        f"{'entry':<32} {'wall':>8} {'twin':>8} {'promise':>7} {'gain':>7} {'strict':>6} "
+        f"{'total':>6} {'line':>5} {'rule':<26} fired"
     )
     rows = []
     for entry in entries(given.names):

@@ -12,7 +12,6 @@ claims a gain that was not measured; a remedy is a line that can be pasted.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from jupyter_serprof.analysis.findings import ray as ray_loops
 from jupyter_serprof.analysis.findings import ray_runs, ray_values
 from jupyter_serprof.analysis.spans import (
     NAME,
+    WORDS,
     around_or_itself,
     captured,
     indexed,
@@ -32,6 +32,7 @@ from jupyter_serprof.analysis.spans import (
     self_share,
     text,
 )
+from jupyter_serprof.analysis.typed import named, roles_of
 from jupyter_serprof.model import Finding, Row, Span, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 
@@ -54,16 +55,13 @@ POINTED_SPANS = 20
 SAID_OF_A_RULE = 3
 #: What explains a third of the time is the cause, and the headline.
 CAUSE_SHARE = 1 / 3
-#: What the code hands to a call that pickles, if it is a variable; "" for anything else.
-_HANDED = re.compile(
-    r"(?<![\w.])(?:(?:ray|pickle|cloudpickle)\.)?(?:dumps|put)\(([^\W\d]\w*(?=[,)]))?"
-)
 #: Whatever it took: nothing else matters to who reads it.
 _REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
 _OF_ITS_OWN = ", an argument of its own, not inside another"
 #: Where workers fetch and load what a function captures; below this it is no matter.
 _LOADING, _LOADED_BYTES = ("ray.schedule",), 10_000_000
+_BY_REFERENCE = f"\n{WORDS}put it once by `ray.put`, and pass the reference"
 _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
 _AGAIN = "; from the third run on, where the result was let go, its memory is known"
@@ -162,7 +160,7 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
                 f"{what} was sent {len(found)} times, {format_bytes(total)} in all",
                 {"times": len(found), "total_bytes": total, "value_type": kind},
                 f"ref = ray.put({name or NAME})   # once, if it stays as it is; then pass ref"
-                f"{_OF_ITS_OWN if is_part else ''}",
+                f"{_OF_ITS_OWN if is_part else ''}{_BY_REFERENCE}",
                 spans=_pointed(found),
                 because="each time it was serialized and copied into the store anew",
                 share=again * self_share(trace, *_SENDING),
@@ -189,7 +187,8 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
                 if entry
                 else f"{format_bytes(size)} travel inside a function",
                 {"name": name if entry else None, "size_bytes": size, "kind": kind},
-                f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it",
+                f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it"
+                f"\n{WORDS}put it once by `ray.put`, and hand over the reference as an argument",
                 spans=(index,),
                 because=f"the function captures {what}: pickled with its code, loaded by workers",
                 share=self_share(trace, "ray.export", *_LOADING[: size >= _LOADED_BYTES]),
@@ -323,8 +322,8 @@ def find(trace: Trace, more: Iterable[Rule] = (), name: str = "") -> tuple[Findi
     """Return the findings of a trace by our rules and more: the cause, warnings, the rest.
 
     The cause explains most of the time, a third of it at least. A rule that fails is told as a
-    finding. Remedies that need it are for the variable ``name``, or for what the code, which stands
-    as the name of the trace, hands to a call that pickles.
+    finding. Remedies name the variable ``name``, and what stands in the code, which is the name of
+    the trace.
     """
     rules = (_found(rule, trace) for rule in (*RULES, *more))
     found = [finding for findings in rules for finding in _costliest(findings, trace)]
@@ -332,16 +331,8 @@ def find(trace: Trace, more: Iterable[Rule] = (), name: str = "") -> tuple[Findi
     cause = max(found, key=lambda one: (one.rule == _REFUSED, one.share or 0.0), default=None)
     if cause is not None and is_cause(cause):
         found.sort(key=lambda finding: finding is not cause)
-    handed = name or "|".join({*_HANDED.findall(trace.name)})
-    return tuple(_named(finding, handed) for finding in found)
-
-
-def _named(finding: Finding, name: str) -> Finding:
-    """Return a finding whose remedy has the user's name; without one it has no remedy."""
-    if NAME not in finding.remedy:
-        return finding
-    known = finding.remedy.replace(NAME, name) if name.isidentifier() else ""
-    return replace(finding, remedy=known)
+    roles = roles_of(trace.name) | ({NAME: name} if name.isidentifier() else {})
+    return tuple(named(finding, roles) for finding in found)
 
 
 def findings_for(trace: Trace, name: str) -> tuple[Finding, ...]:

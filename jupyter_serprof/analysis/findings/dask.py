@@ -42,6 +42,11 @@ CODE_NS = 200_000_000
 _SENDING = ("dask.prepare", "dask.submit", "dask.serialize")
 _SCHEDULER = "scheduler"
 _FUTURES = frozenset({"submit", "map"})
+_PERSIST = "<x> = <x>.persist()   # persist what both need, once"
+_TOGETHER = (
+    "import dask; results = dask.compute(<lazies>)   # all in one computation\n"
+    f"import dask; results = dask.compute(*<computed>)   # all in one computation\n{_PERSIST}"
+)
 
 
 def tiny_tasks(trace: Trace) -> Iterable[Finding]:
@@ -100,18 +105,21 @@ def _larger_chunks(trace: Trace, factor: float) -> str:
     is_futures = bool(kinds) and kinds <= _FUTURES
     tasks = facts.task_count(trace) or math.inf
     if is_futures or 2 * layers >= tasks:  # delayed: a layer for each
-        size, each = max(2, math.ceil(factor)), "lambda batch: [f(v) for v in batch]"
-        calls = f"[dask.delayed({each})(batch) for batch in batches]"
-        return (
-            f"batches = [values[i:i + {size}] for i in range(0, len(values), {size})]   # then one "
-            f"task for each: {f'client.map({each}, batches)' if is_futures else calls}"
+        size, each = max(2, math.ceil(factor)), "lambda part: [<function>(x) for x in part]"
+        batch = f"<values>[i:i + {size}]"
+        call = (
+            f"<client>.submit({each}, {batch})" if is_futures else f"dask.delayed({each})({batch})"
         )
+        all_of = f"[{call} for i in range(0, len(<values>), {size})]"
+        many = f"futures = {all_of}" if is_futures else f"results = dask.compute(*{all_of})"
+        return f"{many}   # give each task some {format_count(size)} values"
+    if facts.has_partitions(trace):
+        fewer = f"<x>.npartitions // {max(2, round(factor))}"
+        return f"<x> = <x>.repartition(npartitions=max(1, {fewer}))   # or make it with fewer"
     edge, edge_2d = _readable(factor), _readable(math.sqrt(factor))
     return (
-        f"chunks = tuple(int(n * {edge_2d}) for n in x.chunksize)   # make x with these: each edge "
-        f"{edge_2d} times as long in 2-D ({edge} times in 1-D) leaves the scheduler a tenth of the "
-        f"time; data frames, bags: npartitions // {max(2, round(factor))}; "
-        "measure it: %graphstages --sweep chunk=FROM:TO:8 f(chunk)"
+        f"chunks = tuple(int(n * {edge_2d}) for n in <x>.chunksize)   # make its chunks longer, "
+        f"{edge_2d} times in 2-D, {edge} times in 1-D; `%graphstages --sweep chunk=...` measures it"
     )
 
 
@@ -147,8 +155,8 @@ def many_layers(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"the graph{f' of `{name}`' if name else ''} has {format_count(layers)} layers",
         {"layers": layers, "optimize_ns": optimized.self_ns if optimized else None},
-        "futures = client.map(f, values)   # no layer for each call, as dask.delayed makes; then "
-        "client.submit(sum, futures); without a cluster: db.from_sequence(values).map(f)",
+        "futures = client.map(<function>, <values>)   # `client.map` and bags make no layer for "
+        "each call, as dask.delayed does",
         spans=tuple(counts),
         because="the time to build and cull them grows with the square of their number",
         share=self_share(trace, "dask.optimize", "dask.materialize", "dask.construct"),
@@ -174,8 +182,8 @@ def main_functions(trace: Trace) -> Iterable[Finding]:
             "warn" if is_slow else "info",
             "functions of the notebook were pickled, then pickled by cloudpickle",
             {"main_functions": count, "self_ns": row.self_ns, "share": round(share, 3)},
-            'client.upload_file("tasks.py")   # move the functions into tasks.py, then: '
-            "from tasks import f",
+            'client.upload_file("tasks.py")   # once you have moved the functions there, and '
+            "import them from it",
             spans=tuple(counts),
             because=f"{times}; the graph took {format_ns(row.self_ns)} to be pickled",
             share=share,
@@ -233,8 +241,7 @@ def scheduler_bound(trace: Trace) -> Iterable[Finding]:
             "largest": largest,
             "tasks": tasks,
         },
-        "chunks = tuple(2 * n for n in x.chunksize)   # make x with these: a quarter of the tasks "
-        "in 2-D; more workers do not help, x = x.persist() does where x is used again",
+        _larger_chunks(trace, 4) if tasks and tasks >= TINY_TASKS else "",
         spans=facts.spans_of(trace, *dict.fromkeys(row.stage for row in rows)),
         because=f"it worked for {format_ns(owned_ns)}, {format_share(share, decimals=0)} of the "
         f"time after the graph was sent, most of it {largest}, {format_ns(largest_ns)}",
@@ -268,8 +275,8 @@ def large_gather(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"{format_bytes(row.size_bytes)} were gathered to the client",
             {"size_bytes": row.size_bytes, "self_ns": row.self_ns, "share": round(share, 3)},
-            "x = x.persist()   # stays on the workers; then compute what is small: "
-            "x.mean().compute(), x[:10].compute()",
+            "result = <reduced>   # on the workers\n"
+            "<x> = <x>.persist()   # keep it on the workers, and compute what is small",
             spans=spans,
             because=f"{format_ns(row.self_ns)}{f', most for `{name}`' if name else ''}",
             share=share,
@@ -301,10 +308,7 @@ def _recomputed(trace: Trace, index: int, entry: facts.Record) -> Finding:
         f"{format_count(repeated)} of {format_count(tasks)} tasks of "
         f"{f'`{name}`' if name else f'computation {index + 1}'} did earlier work again",
         {"repeated_tasks": repeated, "tasks": tasks, "repeated_ns": took_ns},
-        "a, b = dask.compute(a, b)   # together: what both need is computed once; or, before: "
-        "x = x.persist()"
-        if kinds == {"compute"}
-        else "x = x.persist()   # what both need, once; both then begin with x",
+        _TOGETHER if kinds == {"compute"} else _PERSIST,
         spans=spans or facts.spans_of(trace, "dask.schedule", "dask.serialize", "dask.execute"),
         because=took,
         share=share,

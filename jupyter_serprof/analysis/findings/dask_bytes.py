@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.findings import dask_facts as facts
-from jupyter_serprof.analysis.spans import NAME, indexed, number, self_share, total, whole, word
+from jupyter_serprof.analysis.spans import (
+    NAME,
+    WORDS,
+    indexed,
+    number,
+    self_share,
+    total,
+    whole,
+    word,
+)
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ratio
 
@@ -18,6 +27,9 @@ _SENDING = ("dask.serialize", "dask.communicate", "dask.schedule.unpickle")
 #: What Dask calls the layers in which it slices an object that it was given as a whole.
 _SLICED_ARRAYS = ("array", "asarray", "from_array", "asanyarray")
 _SLICED_FRAMES = ("from_pandas", "frompandas", "from-pandas")
+_SLICED = (*_SLICED_ARRAYS, *_SLICED_FRAMES)
+_CUT, _LEFT = ("dask.materialize",), ("dask.dispatch",)
+_BY_SCATTER = f"\n{WORDS}`client.scatter` sends it once to each worker; tasks carry its key only"
 
 
 def large_object(trace: Trace) -> Iterable[Finding]:
@@ -55,7 +67,9 @@ def _embedded(trace: Trace, entry: facts.Record) -> Finding:
         _instead_of_embedding(trace, entry, layer.lower()),
         spans=_sent(trace),
         because=", ".join(filter(None, (f"it is a {word(entry, 'object')}", referred, crosses))),
-        share=self_share(trace, *_SENDING, *([] if crosses else ["dask.dispatch"])),
+        share=self_share(
+            trace, *_SENDING, *_CUT[: layer.lower() in _SLICED], *_LEFT[: not crosses]
+        ),
     )
 
 
@@ -74,22 +88,22 @@ def _layer(entry: facts.Record) -> str:
 
 def _instead_of_embedding(trace: Trace, entry: facts.Record, layer: str) -> str:
     """Choose by what the layer does with the object, then by how many tasks use it."""
+    name = word(entry, "name") or NAME
     if layer in _SLICED_ARRAYS:
         return (
-            'x = da.from_npy_stack("a")   # written once by da.to_npy_stack("a", '
-            "da.from_array(a)): each task reads its own chunk; or da.from_zarr"
+            f'da.to_npy_stack("chunks", da.from_array({name}))   # once; of '
+            'da.from_npy_stack("chunks") each task reads its own chunk; or as Zarr'
         )
     if layer in _SLICED_FRAMES:
         return (
-            'df = dd.read_parquet("data.parquet")   # written once by pdf.to_parquet'
-            '("data.parquet"): each task reads its own part'
+            f'{name}.to_parquet("data.parquet")   # once; of dd.read_parquet("data.parquet") each '
+            "task reads its own part"
         )
-    name = word(entry, "name") or NAME
     if not any(lane.key == "scheduler" for lane in trace.lanes):
         return f"{name} = dask.delayed({name})   # one key of the graph, to which all tasks refer"
     return (
         f"{name} = dask.delayed(client.scatter([{name}], broadcast=True)[0])   # once, to the "
-        "workers; tasks that are given it then carry its key only"
+        f"workers; tasks that are given it then carry its key only{_BY_SCATTER}"
     )
 
 
@@ -136,7 +150,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
         f"{called} was sent {often}, {format_bytes(left)} in all",
         {"graph_bytes": sent, "dispatched_bytes": left, "tasks": tasks, "object": what or None},
         f"{known} = dask.delayed(client.scatter([{known}], broadcast=True)[0])   # "
-        "once to each worker; tasks then carry its key only",
+        f"once to each worker; tasks then carry its key only{_BY_SCATTER}",
         spans=facts.spans_of(trace, "dask.dispatch.encode") or _sent(trace),
         because=f"the graph had {format_bytes(sent)}, {format_ratio(left / sent)} as much left the "
         f"scheduler{f', most of it {what}' if what else ''}",

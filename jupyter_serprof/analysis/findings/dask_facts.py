@@ -21,6 +21,9 @@ OF_EACH_TASK = (
     *("dask.schedule", "dask.queue", "dask.report", "dask.worker"),
     *("dask.optimize", "dask.materialize"),
 )
+#: What makes the partitions of a data frame, as Dask names its tasks.
+_BAGS = ("from_sequence", "bag-", "read-text", "foldbinop")
+_SOURCES = ("frompandas", "readcsv", "readparquet", "frommap")
 #: What Dask puts behind the name of a layer: a hash or a UUID, and what follows.
 _HASH = re.compile(r"-(?:[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}).*$", re.DOTALL)
 
@@ -76,6 +79,17 @@ def task_count(trace: Trace) -> int | None:
     if counts is None:
         counts = total(number(span, "tasks") for _, span in indexed(trace, _SCHEDULING))
     return counts
+
+
+def has_partitions(trace: Trace) -> bool:
+    """Tell whether data frames or bags are computed, which have partitions in place of chunks."""
+    names = (word(entry, "prefix") for entry in records(trace, "dask.tasks"))
+    return any(is_source(name) or name.startswith(_BAGS) for name in names)
+
+
+def is_source(name: str) -> bool:
+    """Tell whether a task makes partitions of a data frame, by the name that Dask gives it."""
+    return name.replace("_", "").replace("-", "").startswith(_SOURCES)
 
 
 def compute_ns(trace: Trace) -> int | None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from jupyter_serprof.analysis.findings import dask_facts as facts
-from jupyter_serprof.analysis.spans import covered_ns, indexed, number, self_share, whole, word
+from jupyter_serprof.analysis.spans import (
+    WORDS,
+    covered_ns,
+    indexed,
+    number,
+    self_share,
+    whole,
+    word,
+)
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.trace import NO_WORKER
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
@@ -23,20 +31,20 @@ WORTH_SHARE = 0.2
 JOINED_BYTES = 1_000_000
 #: Half of it: what one task takes that is worth to be parted.
 LONG_NS = 600_000_000
-#: What makes the partitions of a data frame, as Dask names its tasks.
-_SOURCES = ("frompandas", "readcsv", "readparquet", "frommap")
 MANY_PARTITIONS, MANY_STEPS, PARTITION_BYTES = 50, 8, 1_000_000
 _EXECUTE, _FINAL = "dask.execute", "finalize"
 _FUTURES = frozenset({"submit", "map"})
+_GATHER = "results = [future.result() for future in <futures>]   # submit all, then wait"
+_TREE = f"{WORDS}combine pairs, then pairs of pairs: they run side by side"
+_COMPUTE = "import dask; results = dask.compute(*<computed>)   # all in one computation"
 _SHUFFLED = {
-    "merge": "big.merge(small.compute(), on=KEY)   # a frame that fits into memory is sent to each "
-    "partition, none is shuffled",
-    "index": "df = df.set_index(KEY).persist()   # once; df.loc and joins on KEY then know where "
+    "merge": "<merged> = <merged>.compute()   # merge with a frame that fits into memory: it goes "
+    "to each partition, none is shuffled",
+    "index": f"{WORDS}`set_index` once, and persist what it gives: `loc` and joins then know where "
     "rows are",
-    "bag": "bag.foldby(key, add, 0, add, 0)   # combines within partitions first; groupby sends "
-    "every element to the partition of its key",
-    "": 'df.groupby(KEY).agg({"x": "mean"})   # combines within partitions first; apply, and a '
-    "function that needs whole groups, shuffle every row",
+    "bag": f"{WORDS}`foldby` combines within partitions first",
+    "": f"{WORDS}`agg` combines within partitions first; `apply` and what needs whole groups "
+    "shuffle every row",
 }
 
 
@@ -63,14 +71,13 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
     share = min(1.0, saved_ns / max(1, trace.wall_ns))
     if share < WORTH_SHARE or not (is_loop or is_alike):
         return
-    call = name if is_its_own and name.isidentifier() else "f"
     what = counted(graphs, "computation") + f" of `{name}`" * is_its_own
     yield Finding(
         "dask.compute-in-loop" if is_loop else "dask.chain",
         "warn",
         f"{what if is_loop else f'{count} tasks `{name}`'} ran one after the other",
         {"tasks": count, "computations": graphs, "workers": lanes, "busy_ns": busy_ns},
-        _in_one(call, is_futures=bool(kinds) and kinds <= _FUTURES) if is_loop else _as_tree(call),
+        _TREE if not is_loop else _GATHER if kinds and kinds <= _FUTURES else _COMPUTE,
         spans=facts.spans_of(trace, _EXECUTE),
         because=f"{format_ns(busy_ns)} of work, on one of {lanes} workers at a time",
         share=share,
@@ -85,22 +92,6 @@ def _between_ns(trace: Trace, tasks: Sequence[Span]) -> int:
     return max(0, round(window_ns - covered_ns(tasks) - own_ns - rest_ns))
 
 
-def _as_tree(name: str) -> str:
-    pairs = f"[{name}(*parts[i:i + 2]) for i in range(0, len(parts) - 1, 2)]"
-    return (
-        f"while len(parts) > 1: parts = {pairs} + parts[len(parts) // 2 * 2:]   # pairs, then "
-        "pairs of pairs: they run side by side"
-    )
-
-
-def _in_one(name: str, *, is_futures: bool) -> str:
-    if is_futures:
-        gathered = f"client.gather(client.map({name}, values))"
-        return f"results = {gathered}   # submit all, then wait once"
-    calls = f"[dask.delayed({name})(v) for v in values]"
-    return f"results = dask.compute(*{calls})   # one computation; or dask.compute(*collections)"
-
-
 def one_task(trace: Trace) -> Iterable[Finding]:
     """One task that takes most of the time while other workers have nothing to do."""
     lanes, total_ns = _places(trace), facts.compute_ns(trace) or 0
@@ -113,7 +104,6 @@ def one_task(trace: Trace) -> Iterable[Finding]:
         return
     share = (1 - 1 / lanes) * longest.duration_ns / max(1, trace.wall_ns)
     name, joined = facts.prefix(longest.name), _joined(trace, longest)
-    call = name if name.isidentifier() else "f"
     if share >= WORTH_SHARE and joined is not None:
         size, before = whole(joined, "result_bytes") or 0, whole(joined, "compute_total") or 0
         yield Finding(
@@ -121,11 +111,11 @@ def one_task(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"`{name}` got {format_bytes(size)} of chunks joined in one task",
             {"size_bytes": size, "joined_ns": before, "task_ns": longest.duration_ns},
-            f"parts = [dask.delayed({call})(p) for p in x.to_delayed().ravel()]   # a "
-            f"task for each chunk; or x.map_blocks({call})",
+            "",
             spans=(index,),
             because=f"joining took {format_ns(before)}, `{name}` then ran alone for "
-            f"{format_ns(longest.duration_ns)}",
+            f"{format_ns(longest.duration_ns)}; `map_blocks`, or `to_delayed` and a call for each "
+            "chunk, make a task of each",
             share=min(1.0, share + self_share(trace, "dask.transfer")),
         )
     elif share >= WORTH_SHARE:
@@ -134,10 +124,10 @@ def one_task(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"`{name}` ran as one task, the other workers had nothing to do",
             {"task_ns": longest.duration_ns, "workers": lanes},
-            "dask.compute(*[dask.delayed(f)(part) for part in parts])   # a task for each part of "
-            "the values; collections: x = x.rechunk('auto'), df = df.repartition(npartitions=8)",
+            "",
             spans=(index,),
-            because=f"{format_ns(longest.duration_ns)} on one of {lanes} workers",
+            because=f"{format_ns(longest.duration_ns)} on one of {lanes} workers; part its values: "
+            "`rechunk`, `repartition`, or a call for each part",
             share=share,
         )
 
@@ -191,8 +181,8 @@ def text_files(trace: Trace) -> Iterable[Finding]:
             "info",
             f"{format_count(count)} tasks parsed text of CSV files",
             {"tasks": count, "busy_ns": worked_ns},
-            'df.to_parquet("data.parquet")   # once; then: '
-            'df = dd.read_parquet("data.parquet", columns=[...])',
+            '<x>.to_parquet("data.parquet")   # as Parquet, once; then read that, and only the '
+            "columns that are needed",
             spans=tuple(i for i, span in indexed(trace, _EXECUTE) if "read-csv" in span.name),
             because=f"{format_ns(worked_ns)} of the workers' time, and again on each run",
             share=share,
@@ -205,8 +195,7 @@ def small_partitions(trace: Trace) -> Iterable[Finding]:
     for row in facts.records(trace, "dask.tasks"):
         name, count = word(row, "prefix"), whole(row, "count") or 0
         size = (whole(row, "result_bytes") or 0) / max(1, count)
-        is_source = name.replace("_", "").replace("-", "").startswith(_SOURCES)
-        if is_source and count >= MANY_PARTITIONS and 0 < size < PARTITION_BYTES:
+        if facts.is_source(name) and count >= MANY_PARTITIONS and 0 < size < PARTITION_BYTES:
             share = self_share(trace, _EXECUTE, *facts.OF_EACH_TASK)
             if tasks >= MANY_STEPS * count and share >= WORTH_SHARE:
                 yield Finding(
@@ -215,8 +204,8 @@ def small_partitions(trace: Trace) -> Iterable[Finding]:
                     f"{format_count(count)} partitions of {format_bytes(size)} made "
                     f"{format_count(tasks)} tasks",
                     {"partitions": count, "partition_bytes": round(size), "tasks": tasks},
-                    'df = df.repartition(partition_size="100MB")   # or make it with fewer: '
-                    "dd.from_pandas(pdf, npartitions=8)",
+                    '<x> = <x>.repartition(partition_size="100MB")   # or make it with fewer '
+                    "partitions",
                     spans=facts.spans_of(trace, _EXECUTE),
                     because="each step of pandas costs as much for few rows as for many",
                     share=share,
@@ -235,8 +224,8 @@ def pool_start(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"processes were started and ended for {format_ns(work_ns)} of work",
             {"processes": len(started), "spent_ns": spent_ns, "work_ns": work_ns},
-            'x.compute(scheduler="threads")   # no process starts; or keep them for all that '
-            "follows: client = distributed.Client()",
+            '<lazy>.compute(scheduler="threads")   # threads need no start, and a '
+            "`distributed.Client` keeps its processes for all that follows",
             spans=(*started, *ended),
             because=f"{format_ns(spent_ns)} went into their start, their imports and their end",
             share=min(1.0, share),

@@ -28,10 +28,9 @@ REDEFINED_SHARE = 0.2
 ACTORS = 2
 ACTOR_SHARE = 0.3
 POINTED_SPANS = 20
-_ALL_AT_ONCE = "values = ray.get(refs)   # all at once; as they come: ready, refs = ray.wait(refs)"
+_ALL_AT_ONCE = "values = ray.get(<refs>)   # all at once; or as they come, by `ray.wait`"
 _SUBMIT_FIRST = (
-    "values = ray.get([f.remote(x) for x in xs])   # submit all first, where none needs the value "
-    "of the one before"
+    "values = ray.get(<tasks>)   # submit all first, where none needs the value of the one before"
 )
 _GETS = ("ray.fetch", "ray.map", "ray.wait")
 #: A loop of `ray.wait` is the remedy.
@@ -60,8 +59,7 @@ def many_puts(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"{format_count(len(small))} small objects were put one by one",
         {"times": len(small), "total_bytes": total, "took_ns": took_ns},
-        "ref = ray.put(values)   # all of them as one object; or pass small values as they are: "
-        "f.remote(value)",
+        "ref = ray.put(<puts>)   # all of them as one object, or hand small ones to tasks by value",
         spans=tuple(at for at, _ in small)[:POINTED_SPANS],
         because=f"{format_bytes(total / len(small))} in {format_ns(took_ns / len(small))} each",
         share=min(1.0, took_ns / trace.wall_ns),
@@ -99,7 +97,8 @@ def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:
     tasks = [span for _, span in indexed(trace, "ray.execute")]
     took_ns, submits = sum(span.duration_ns for span in tasks), _outermost(trace, ("ray.submit",))
     is_of_tasks = {trace.spans[at].name for at in submits} == {_SUBMIT_TASK}
-    is_serial = took_ns <= _OVERLAP * covered_ns(tasks) and trace.environment.get("cores") != 1
+    cores = trace.environment.get("cores")
+    is_serial = took_ns <= _OVERLAP * covered_ns(tasks) and cores != 1
     is_in_turns = _submits_between(trace, gets) >= len(gets) == len(submits) >= SERIAL_TASKS
     if not (is_of_tasks and is_serial and is_in_turns):
         return None
@@ -107,9 +106,10 @@ def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:
     turns = zip(submits, gets, strict=True)
     ways = [trace.spans[got].end_ns - trace.spans[sent].start_ns for sent, got in turns]
     beside = self_share(trace, *_ROAD) * (1 - max(ways) / max(1, sum(ways)))
-    share = max(took_ns / max(1, trace.wall_ns), beside)
+    share = min(1.0, max(took_ns / max(1, trace.wall_ns), beside))
     if share < GET_SHARE:
         return None
+    side_by_side = min(len(tasks), cores) if isinstance(cores, int) else len(tasks)
     names = list({span.name for span in tasks})
     of = f" of `{names[0]}`" if len(names) == 1 else ""
     return Finding(
@@ -117,16 +117,11 @@ def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:
         "warn",
         f"{format_count(len(tasks))} tasks{of} ran one after the other",
         {"times": len(gets), "took_ns": took_ns, "share": round(share, 3)},
-        _SUBMIT_FIRST.replace("f.remote", f"{_pasted(names)}.remote"),
+        _SUBMIT_FIRST,
         spans=tuple(gets)[:POINTED_SPANS],
         because="`ray.get` waited for each before the next was submitted",
-        share=min(1.0, share),
+        share=share * (1 - 1 / side_by_side),
     )
-
-
-def _pasted(names: Sequence[str]) -> str:
-    """Return the one name of a function, if it can be written in code."""
-    return names[0] if len(names) == 1 and names[0].isidentifier() else "f"
 
 
 def tiny_tasks(trace: Trace) -> Iterable[Finding]:
@@ -150,10 +145,11 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"{format_count(count)} tasks of `{name}` are too small",
         {"tasks": count, "call_ns": call_ns, "work_ns": work_ns, "factor": factor},
-        f'many = ray.remote(lambda xs, f=getattr({name}, "_function", {name}): [f(x) for x in xs])'
-        f"   # then many.remote(xs): a task for each list of some {format_count(factor)} arguments"
-        if name.isidentifier() and not is_call
-        else "",
+        ""
+        if is_call
+        else 'many = ray.remote(lambda part, f=getattr(<function>, "_function", <function>): '
+        f"[f(x) for x in part]); values = ray.get([many.remote(<values>[i:i + {factor}]) for i in "
+        f"range(0, len(<values>), {factor})])   # some {format_count(factor)} arguments a task",
         spans=tuple(at for at, _ in indexed(trace, "ray.submit"))[:POINTED_SPANS],
         because=f"{format_ns(call_ns / count)} of call for {format_ns(work_ns / count)} of work",
         share=share,

@@ -46,8 +46,8 @@ def submission_order(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"{format_count(ready)} results were ready while one was waited for",
             {"ready": ready, "wait_ns": long.duration_ns, "own_ns": own_ns},
-            "while refs: [ready], refs = ray.wait(refs); handle(ray.get(ready))   # as they come, "
-            "not in the order of submission",
+            "while <refs>: [ready], <refs> = ray.wait(<refs>); value = ray.get(ready)   # take "
+            "them as they come, by `ray.wait`",
             spans=tuple(index for index, span in indexed(trace, "ray.fetch") if span is long),
             because=f"a get waited for {format_ns(long.duration_ns)}, what was done with the "
             f"others took {format_ns(own_ns)} after it",
@@ -77,8 +77,8 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"`{name}` had nothing to do between its {format_count(len(spans))} calls",
                 {"calls": len(spans), "idle_ns": sum(long), "busy_ns": busy_ns},
-                f"ahead = actor.{name}.remote()   # before the loop; in it: ref, ahead = ahead, "
-                f"actor.{name}.remote(); handle(ray.get(ref))",
+                "ahead = <ahead>   # before the loop; in it: ref, ahead = ahead, <ahead>; value = "
+                "ray.get(ref)\n   # ask for the next one before you handle the one that is there",
                 spans=tuple(i for i, s in indexed(trace, "ray.execute") if s.lane == lane),
                 because=f"it worked for {format_ns(busy_ns)} and was idle for "
                 f"{format_ns(sum(long))} while its caller handled the results",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from jupyter_serprof.analysis.findings.ray import _GETS, POINTED_SPANS, _outermost, _pasted
+from jupyter_serprof.analysis.findings.ray import _GETS, POINTED_SPANS, _outermost
 from jupyter_serprof.analysis.spans import indexed, inside, number, text
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.trace import FORKED
@@ -37,10 +37,10 @@ def returned_put(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"{format_count(count)} results were references instead of values",
         {"references": count, "took_ns": took_ns},
-        "return value   # in the task, in place of return ray.put(value): a small value comes "
-        "back with the reply",
+        "",
         spans=tuple(found)[:POINTED_SPANS],
-        because=f"the `ray.get` after it took {format_ns(took_ns)}" if later else "",
+        because=f"the `ray.get` after it took {format_ns(took_ns)}; " * bool(later)
+        + "return the value itself: a small one comes back with the reply",
         share=min(1.0, took_ns / max(1, trace.wall_ns)),
     )
 
@@ -60,11 +60,11 @@ def nested_get(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"{counted(len(found), 'task')} of `{name}` waited for references in an argument",
                 {"tasks": len(found), "wait_ns": sum(found.values())},
-                f"{_pasted([name])}.remote(*refs)   # each an argument of its "
-                "own: Ray starts the task when all are there, and hands over their values",
+                "",
                 spans=tuple(found)[:POINTED_SPANS],
                 because=f"each held a worker for {format_ns(sum(found.values()) / len(found))} "
-                "while the tasks that it needs still ran",
+                f"while the tasks that it needs still ran; as `{name}.remote(*refs)` it starts "
+                "when all are there, and gets their values",
                 share=min(1.0, share),
             )
 
@@ -87,7 +87,7 @@ def unnecessary_get(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"{counted(len(got), 'result')} went through the notebook into another task",
             {"results": len(got), "total_bytes": total, "took_ns": took_ns},
-            "g.remote(f.remote(x))   # the reference itself: Ray hands the value over",
+            "ref = <passed>   # hand over the reference itself, Ray brings the value",
             spans=tuple(gets)[:POINTED_SPANS],
             because=f"{format_bytes(total)} were got, and serialized and stored anew",
             share=min(1.0, took_ns / max(1, trace.wall_ns)),
@@ -104,8 +104,8 @@ def too_many_objects(trace: Trace) -> Iterable[Finding]:
                 "info",
                 f"one `ray.get` took {format_count(count)} objects of {format_bytes(size)}",
                 {"objects": count, "total_bytes": size},
-                "while refs: ready, refs = ray.wait(refs, num_returns=min(20, len(refs))); "
-                "handle(ray.get(ready))   # some at a time",
+                "while <refs>: ready, <refs> = ray.wait(<refs>, num_returns=min(20, len(<refs>))); "
+                "values = ray.get(ready)   # take some at a time, by `ray.wait`",
                 spans=(at,),
                 because="all of them have to fit into the object store at once",
             )
@@ -151,8 +151,8 @@ def forked(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 note,
                 {},
-                "ray.get([f.remote(x) for x in xs])   # or: ProcessPoolExecutor(mp_context="
-                "multiprocessing.get_context('spawn'))",
+                "import multiprocessing as mp; from concurrent.futures import ProcessPoolExecutor; "
+                "pool = ProcessPoolExecutor(mp_context=mp.get_context('spawn'))   # or use Ray",
                 because="they inherit its connections and locks, not its threads, and may hang",
             )
 

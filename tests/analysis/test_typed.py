@@ -1,0 +1,94 @@
+"""Remedies in the user's own names: each runs, and gives what the typed code gives."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import dask
+import pytest
+from dask.delayed import delayed
+
+from jupyter_serprof.analysis.findings import dask as of_graphs
+from jupyter_serprof.analysis.findings import dask_runs, ray
+from jupyter_serprof.analysis.typed import named, roles_of
+from jupyter_serprof.model import Finding
+
+
+def get(refs: Any) -> Any:
+    """Return what Ray does for references that are lists of one value."""
+    is_one = len(refs) == 1 and not isinstance(refs[0], list)
+    return refs[0] if is_one else [ref[0] for ref in refs]
+
+
+def run(code: str) -> dict[str, Any]:
+    """Run code where `f` squares what it gets, `xs` are three numbers and `x` is a graph."""
+    names: dict[str, Any] = {"ray": SimpleNamespace(get=get), "xs": [1, 2, 3], "out": []}
+    names |= {"f": SimpleNamespace(remote=lambda x: [x * x]), "refs": [[1], [4], [9]]}
+    names |= {"dask": dask, "double": delayed(lambda x: 2 * x)}
+    exec(code, names)  # noqa: S102  (what a user would paste)
+    return names
+
+
+LOOPS = {
+    "a call in a list": ("out = [ray.get(f.remote(x)) for x in xs]", ray._SUBMIT_FIRST, "values"),
+    "by a name": (
+        "for x in xs:\n    ref = f.remote(x)\n    got = ray.get(ref)\n    out.append(got)",
+        ray._SUBMIT_FIRST,
+        "values",
+    ),
+    "of references": ("for r in refs: out.append(ray.get(r))", ray._ALL_AT_ONCE, "values"),
+    "of graphs": ("for x in xs: out.append(double(x).compute())", dask_runs._COMPUTE, "results"),
+    "two graphs": (
+        "out = [double(xs[0]).compute(), double(xs[1]).compute()]",
+        of_graphs._TOGETHER,
+        "results",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "remedy", "result"), LOOPS.values(), ids=LOOPS)
+def test_a_remedy_in_the_names_of_the_code_gives_the_same(
+    code: str, remedy: str, result: str
+) -> None:
+    said = named(Finding("rule", "warn", "title", {}, remedy), roles_of(code)).remedy
+
+    assert "<" not in said
+    assert list(run(said)[result]) == run(code)["out"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "a label of a recording",
+        "analyze(frame)",
+        "acc = 0\nfor x in xs: acc = ray.get(add.remote(acc, x))",
+        "for path in ['...', '...']: ray.get(read.remote(path))",
+        "[ray.get(f.remote(x)) for x in xs]; [ray.get(g.remote(y)) for y in ys]",
+        "for x in xs:\n    y = x + 1\n    ray.get(f.remote(y))",
+    ],
+)
+def test_words_are_said_where_the_code_does_not_tell_one_loop(code: str) -> None:
+    """Called elsewhere, each turn needs the one before, hidden literals, two loops, a step."""
+    finding = Finding("rule", "warn", "title", {}, ray._SUBMIT_FIRST, because="each waits")
+
+    said = named(finding, roles_of(code))
+
+    assert said.remedy == ""
+    assert said.because.startswith("each waits; submit all first")
+
+
+@pytest.mark.parametrize(
+    ("code", "variable"),
+    [
+        ("y = (x + x.T).mean().compute()", "x"),
+        ("df.groupby('...').v.sum().compute()", "df"),
+        ("dask.compute(df.a.sum())", "df"),
+        ("da.ones(9).sum().compute()", None),
+        ("make(3).sum().compute()", None),
+        ("for part in parts: part.compute()", None),
+        ("a.compute(); b.compute()", None),
+    ],
+)
+def test_the_collection_is_the_variable_that_the_computed_chain_begins_with(
+    code: str, variable: str | None
+) -> None:
+    assert roles_of(code).get("<x>") == variable
