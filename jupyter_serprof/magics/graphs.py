@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from jupyter_serprof import api
-from jupyter_serprof.magics.options import GRAPHSTAGES, help_text
+from jupyter_serprof.magics.code import Code
+from jupyter_serprof.magics.options import GRAPHSTAGES, Range, help_text
 from jupyter_serprof.magics.run import (
     document_before,
     measure,
@@ -20,12 +22,8 @@ from jupyter_serprof.magics.show import Typed, usage_errors
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_serprof.magics.code import Code
-    from jupyter_serprof.magics.options import Range
 
 _UNUSED = (
     "the code does not use {1}, and its value is of type {2}, no Dask collection that could be cut "

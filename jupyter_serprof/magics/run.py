@@ -6,22 +6,27 @@ The first line that is run loads this file.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof import api
-from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF, Options, Syntax, help_text, parse
+from jupyter_serprof.magics.code import Code
+from jupyter_serprof.magics.options import (
+    GRAPHSTAGES,
+    SERPROF,
+    Options,
+    Range,
+    Syntax,
+    help_text,
+    parse,
+)
 from jupyter_serprof.magics.show import Typed, tried, usage_errors
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import Sweep, Trace, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from IPython.core.interactiveshell import InteractiveShell
-
-    from jupyter_serprof.magics.code import Code
-    from jupyter_serprof.magics.options import Range
 
 
 def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:

@@ -5,13 +5,10 @@ What an option itself may be (a name, a number, a range) is said where it is par
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF
+from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF, Options, Syntax
 from jupyter_serprof.model import UsageError
-
-if TYPE_CHECKING:
-    from jupyter_serprof.magics.options import Options, Syntax
 
 
 class Exclusion(NamedTuple):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jupyter_serprof.panel.runner import Plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from jupyter_serprof.panel.runner import Offer, Scale, Way, Words
+from jupyter_serprof.panel.runner import Offer, Plan, Scale, Way, Words
 
 _MOST_SIZES = 40
 _SIZES = 8

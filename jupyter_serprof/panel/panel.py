@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jupyter_serprof.experiments.engine.experiment import Document
 from jupyter_serprof.model import Sweep
 from jupyter_serprof.model.units import counted, format_ns
 from jupyter_serprof.panel import runner as states
 from jupyter_serprof.panel.choice import LABEL, WRAPS, Choice, widget
-from jupyter_serprof.panel.runner import KernelTurns, Runner
+from jupyter_serprof.panel.runner import Job, KernelTurns, Offer, Runner, Words
 from jupyter_serprof.views.notebook.bundle import bundle, display
 from jupyter_serprof.views.notebook.widget import widget_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from jupyter_serprof.experiments.engine.experiment import Document
-    from jupyter_serprof.panel.runner import Job, Offer, Words
-
 
 #: JupyterLab shows the text of such an output as soon as its widgets have no kernel.
 PANEL_TYPE = "application/vnd.jupyter-serprof.panel+json"

@@ -11,19 +11,15 @@ import asyncio
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from jupyter_serprof.experiments.engine.experiment import Document, Experiment, steps_of
+from jupyter_serprof.experiments.engine.experiment import Document, Experiment, Steps, steps_of
 from jupyter_serprof.model import SerprofError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from jupyter_serprof.experiments.engine.experiment import Steps
 
 #: Steps are made for so long before others get a turn: a pause before a run of microseconds makes
 #: it slower by half, and a twentieth of a second is not felt.

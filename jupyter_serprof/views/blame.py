@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.anatomy import (
     blame_facts,
@@ -14,9 +13,10 @@ from jupyter_serprof.analysis.anatomy import (
     unpicklable_parts,
 )
 from jupyter_serprof.analysis.spans import total
-from jupyter_serprof.model import Anatomy, Part
+from jupyter_serprof.model import Anatomy, Part, Trace
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
+    ColumnUnit,
     clean,
     column_unit,
     format_bytes,
@@ -24,7 +24,7 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_share,
 )
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, family_color
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, Sheet, family_color
 from jupyter_serprof.views.kit.table import (
     Column,
     Line,
@@ -38,11 +38,6 @@ from jupyter_serprof.views.kit.table import (
     table_lines,
     wrap,
 )
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Trace
-    from jupyter_serprof.model.units import ColumnUnit
-    from jupyter_serprof.views.kit.sheet import Sheet
 
 _MOST_ROWS, _MOST_BAD = 40, 10
 _MOST_INSIDE = 8

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.comparison import (
     headline,
@@ -19,8 +19,9 @@ from jupyter_serprof.analysis.comparison import (
     short_reason,
     times_of,
 )
+from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import clean, format_count
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Sheet
 from jupyter_serprof.views.kit.table import (
     Column,
     Quantity,
@@ -35,13 +36,7 @@ from jupyter_serprof.views.kit.table import (
     wrap,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from jupyter_serprof.model import Change, Comparison
-    from jupyter_serprof.views.kit.sheet import Sheet
-
-    _Numbers = Sequence[Quantity[Change]]
+_Numbers = Sequence[Quantity[Change]]
 
 _NAMES = (32, 24, 16)
 #: What goes first when the lines get narrow.

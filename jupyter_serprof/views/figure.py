@@ -7,18 +7,29 @@ of the user stay as they are.
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.outline import stage_sums
-from jupyter_serprof.model import Trace
+from jupyter_serprof.model import Sweep, Trace
 from jupyter_serprof.model.units import clean, format_bytes, format_count, format_ns, format_share
 from jupyter_serprof.views.compare import put_comparison
 from jupyter_serprof.views.kit.parts import put_head, put_remarks
 from jupyter_serprof.views.kit.raster import measure, png_of
 from jupyter_serprof.views.kit.remarks import headline_of, outcome_of
-from jupyter_serprof.views.kit.sheet import DARK, LIGHT, WIDTH, Box, Label, Rule, Sheet, Stroke
+from jupyter_serprof.views.kit.sheet import (
+    DARK,
+    LIGHT,
+    WIDTH,
+    Box,
+    Label,
+    Mark,
+    Rule,
+    Sheet,
+    Stroke,
+)
 from jupyter_serprof.views.sweep.bars import put_sweep
 from jupyter_serprof.views.sweep.chart import put_sizes
 from jupyter_serprof.views.sweep.runs import is_over_sizes, runs_of, series_of, time_text
@@ -26,14 +37,10 @@ from jupyter_serprof.views.waterfall.sheet import put_trace
 from jupyter_serprof.views.waterfall.table import MOST_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
 
-    from jupyter_serprof.model import Sweep
-    from jupyter_serprof.views.kit.sheet import Mark
 
 DPI = 100
 _LINE = 72 / DPI

@@ -33,6 +33,7 @@ from jupyter_serprof.views.kit.table import csv_table
 if TYPE_CHECKING:
     import pandas as pd
 
+
 PARTS = (
     *("anatomy", "index", "parent", "path", "kind", "count", "self_bytes", "in_band_bytes"),
     *("out_of_band_bytes", "total_bytes", "share", "duration_ns", "state", "note"),

@@ -7,12 +7,9 @@ height of a bar where spans are smaller than what can be drawn.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from jupyter_serprof.model import Row, Waterfall
+from jupyter_serprof.model import Row, Waterfall
 
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
 _LENGTHS = " ▏▎▍▌▋▊▉█"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from jupyter_serprof.model import Trace
+from jupyter_serprof.model import Finding, Sweep, Trace
 from jupyter_serprof.model.units import clean, column_unit, format_fixed
 from jupyter_serprof.views.kit import remarks
 from jupyter_serprof.views.kit.sheet import (
@@ -18,14 +18,9 @@ from jupyter_serprof.views.kit.sheet import (
     WIDTH,
     Box,
     Rule,
+    Sheet,
 )
 from jupyter_serprof.views.kit.table import Of, Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from jupyter_serprof.model import Finding, Sweep
-    from jupyter_serprof.views.kit.sheet import Sheet
 
 _TICK_GAP = 18
 _SENTENCES_SHOWN = 3

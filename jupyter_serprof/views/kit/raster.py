@@ -14,14 +14,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Stroke, mix
+from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet, Stroke, mix
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont
 
-    from jupyter_serprof.views.kit.sheet import Sheet
 
 _FILES = {False: "DejaVuSans.ttf", True: "DejaVuSans-Bold.ttf"}
 _HATCH_STEP = 6

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from jupyter_serprof.model import Finding, Trace
+from jupyter_serprof.model import Finding, ProbeReport, Sweep, Table, TableColumn, Trace
+from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import (
     NOT_SEEN,
     clean,
@@ -19,12 +19,6 @@ from jupyter_serprof.model.units import (
 )
 from jupyter_serprof.views.kit.table import Column, clip, code, fitted, plain, table_lines, wrap
 from jupyter_serprof.views.kit.table import width as columns_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from jupyter_serprof.model import ProbeReport, Sweep, Table, TableColumn
-    from jupyter_serprof.model.trace import Scalar
 
 _FINDINGS_SHOWN = 4
 #: A library that was not there took no time, so nothing was missed.

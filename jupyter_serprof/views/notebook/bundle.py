@@ -5,17 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jupyter_serprof.model import Trace, to_document
+from jupyter_serprof.model import Sweep, Trace, to_document
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.figure import alt_text, png
 from jupyter_serprof.views.notebook.thin import embedded, noted
 from jupyter_serprof.views.notebook.widget import front_end, widget_for, widget_view
 from jupyter_serprof.views.text import screen_width, text
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Sweep
 
 #: What an output with up to 60 rows should stay below, as it is written to the notebook.
 MOST_BYTES = 40_000

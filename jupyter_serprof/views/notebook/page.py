@@ -8,15 +8,11 @@ import json
 import re
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
-from jupyter_serprof.model import DocumentError, Sweep, to_document
+from jupyter_serprof.model import DocumentError, Sweep, Trace, to_document
 from jupyter_serprof.model.units import clean
 from jupyter_serprof.views.figure import alt_text, png
 from jupyter_serprof.views.text import text
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Trace
 
 #: Of each there are a script, a style and the template of a page in ``static/``.
 KINDS = ("trace", "sweep", "anatomy")

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from jupyter_serprof.analysis.outline import outlined
 from jupyter_serprof.analysis.spans import fewer_pieces, joined, longest
-from jupyter_serprof.model import Group, Trace, to_document
+from jupyter_serprof.model import Group, Row, Sweep, SweepTrace, Table, Trace, to_document
 from jupyter_serprof.model.units import format_count
 from jupyter_serprof.views.kit.remarks import fewer_tables, largest_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from jupyter_serprof.model import Row, Sweep, SweepTrace, Table
 
 Made = TypeVar("Made", Trace, "Trace | Sweep")
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 import json
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jupyter_serprof.model import to_document
+from jupyter_serprof.model import Sweep, Trace, to_document
 from jupyter_serprof.views.notebook.page import asset, kind_of
 from jupyter_serprof.views.notebook.thin import embedded
 from jupyter_serprof.views.text import text
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Sweep, Trace
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 #: Front ends that do not know our MIME type but run anywidget.

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from jupyter_serprof.model import Sweep, Variant
 from jupyter_serprof.model.units import NOT_SEEN, clean, format_ns
-from jupyter_serprof.views.kit.parts import placed, put_axis, put_grid, put_legend, put_number_heads
+from jupyter_serprof.views.kit.parts import (
+    Placed,
+    placed,
+    put_axis,
+    put_grid,
+    put_legend,
+    put_number_heads,
+)
 from jupyter_serprof.views.kit.sheet import (
     MARGIN,
     SMALL,
@@ -16,19 +24,13 @@ from jupyter_serprof.views.kit.sheet import (
     Box,
     Label,
     Rule,
+    Sheet,
     family_color,
     label_color,
 )
 from jupyter_serprof.views.sweep import runs as sweeps
+from jupyter_serprof.views.sweep.runs import Bar, Slice
 from jupyter_serprof.views.waterfall.sheet import hatched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_serprof.model import Sweep, Variant
-    from jupyter_serprof.views.kit.parts import Placed
-    from jupyter_serprof.views.kit.sheet import Sheet
-    from jupyter_serprof.views.sweep.runs import Bar, Slice
 
 _BAR = 18
 _PAD = 6

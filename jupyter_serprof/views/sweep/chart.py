@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.ranking import outside_texts
-from jupyter_serprof.model import stages_of
+from jupyter_serprof.model import Crossover, Sweep, stages_of
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import log_axis, log_ticks
 from jupyter_serprof.views.kit.parts import put_legend
@@ -18,17 +18,18 @@ from jupyter_serprof.views.kit.sheet import (
     WIDTH,
     Box,
     Rule,
+    Sheet,
     Stroke,
     family_color,
 )
-from jupyter_serprof.views.sweep.runs import chunk_line, incomplete, series_of, state_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from jupyter_serprof.model import Crossover, Sweep
-    from jupyter_serprof.views.kit.sheet import Sheet
-    from jupyter_serprof.views.sweep.runs import Bar, Series
+from jupyter_serprof.views.sweep.runs import (
+    Bar,
+    Series,
+    chunk_line,
+    incomplete,
+    series_of,
+    state_text,
+)
 
 LINE_HEIGHT = 15
 _TICK_ROOM = 62

@@ -7,12 +7,12 @@ document.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.ranking import cost_of, is_comparable, matters
-from jupyter_serprof.model import stages_of
+from jupyter_serprof.model import Fit, Point, Sweep, Trace, Variant, stages_of
 from jupyter_serprof.model.sweep import groups_text, quartiles, spread
 from jupyter_serprof.model.sweep import runs_of as all_runs
 from jupyter_serprof.model.units import (
@@ -30,11 +30,6 @@ from jupyter_serprof.model.units import (
     format_ratio,
 )
 from jupyter_serprof.views.kit.table import Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from jupyter_serprof.model import Fit, Point, Sweep, Trace, Variant
 
 _SMALLEST_RATIO = 0.05
 _TIED, _ALONE, _APART = "≈", "1 run", "2 groups"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
 
+from jupyter_serprof.model import Sweep
 from jupyter_serprof.model.units import NOT_APPLICABLE, clean, column_unit, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import length_bar, log_axis, log_ticks
 from jupyter_serprof.views.kit.table import (
@@ -21,12 +22,7 @@ from jupyter_serprof.views.kit.table import (
     wrap,
 )
 from jupyter_serprof.views.sweep import runs as sweeps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from jupyter_serprof.model import Sweep
-    from jupyter_serprof.views.sweep.runs import Bar, Series
+from jupyter_serprof.views.sweep.runs import Bar, Series
 
 _ROWS = 14
 _WIDEST = 76

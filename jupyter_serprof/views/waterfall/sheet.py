@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from jupyter_serprof.model import Row, Trace, Waterfall
 from jupyter_serprof.model.units import NOT_APPLICABLE, NOT_SEEN
 from jupyter_serprof.views.blame import put_anatomies
 from jupyter_serprof.views.kit.bars import density, pieces_of, unaccounted_shares
-from jupyter_serprof.views.kit.parts import placed, put_axis, put_grid, put_legend, put_number_heads
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDEST_NUMBER, Box, family_color
+from jupyter_serprof.views.kit.parts import (
+    Placed,
+    placed,
+    put_axis,
+    put_grid,
+    put_legend,
+    put_number_heads,
+)
+from jupyter_serprof.views.kit.sheet import (
+    MARGIN,
+    SMALL,
+    TEXT,
+    WIDEST_NUMBER,
+    Box,
+    Sheet,
+    Theme,
+    family_color,
+)
 from jupyter_serprof.views.waterfall.table import (
     SPARE,
+    Line,
+    StageTable,
     quantities,
     table_of,
     waterfall_of,
     words_of,
     work_and_wait,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from jupyter_serprof.model import Row, Trace, Waterfall
-    from jupyter_serprof.views.kit.parts import Placed
-    from jupyter_serprof.views.kit.sheet import Sheet, Theme
-    from jupyter_serprof.views.waterfall.table import Line, StageTable
 
 #: A piece is drawn by itself from this width on, pixels; smaller ones share buckets this wide.
 _OWN_WIDTH = 2

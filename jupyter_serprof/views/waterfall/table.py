@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.outline import Entry, entries_of, outline, stored_lines
-from jupyter_serprof.model import Row, Waterfall, stages_of
+from jupyter_serprof.model import Row, Stage, Trace, Waterfall, stages_of
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
     NOT_SEEN,
@@ -46,11 +46,6 @@ from jupyter_serprof.views.kit.table import (
     table_width,
     wrap,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from jupyter_serprof.model import Stage, Trace
 
 #: A waterfall with more lines than this shows the smallest ones as one.
 MOST_ROWS = 60
