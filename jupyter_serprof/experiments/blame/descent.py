@@ -298,13 +298,10 @@ class Descent:
         """Open what is closed and large; tell whether there was something."""
         least = _LARGE_SHARE * max(1, (self.in_band_bytes or 0) + self.out_of_band_bytes)
         self._room = _FEWEST_PARTS
-        large = [
-            (holder, node, depth)
-            for holder, node, depth in closed(self.root)
-            if node.bytes >= least and not node.is_shared
-        ]
         found = False
-        for holder, node, depth in large:
+        for holder, node, depth in list(closed(self.root)):
+            if node.bytes < least or node.is_shared:
+                continue
             if node.items is not None:
                 found |= self._split(holder, node, least)
             elif not node.is_fixed:
@@ -349,18 +346,14 @@ class Descent:
         self._room = _MOST_PARTS
         found = False
         for holder, node in bad[:_HOLES_OPENED] if known < _HOLES else []:
-            if node.items is not None:
-                self._cut(holder, node)
+            if node.items is not None:  # a run: what holds something is found by halving
+                halves = [(0, node.count // 2), (node.count // 2, node.count)]
+                is_few = node.count <= MOST_ITEMS
+                holder.replace(node, singles(node) if is_few else split(node, halves))
                 found = True
             elif not node.is_fixed and (node.holes or not depth_note(node.value)):
                 found |= self._open(node)
         return found
-
-    def _cut(self, holder: Node, run: Node) -> None:
-        """Cut the items that hold something unpicklable out of a run, by halving."""
-        middle = run.count // 2
-        halves = [(0, middle), (middle, run.count)]
-        holder.replace(run, singles(run) if run.count <= MOST_ITEMS else split(run, halves))
 
 
 def is_hole(node: Node) -> bool:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 _SHORT_TUPLE = 3
 #: A run whose items are larger by this factor than those of its neighbours holds an outlier.
 _OUTLIER = 2.0
 
 
-class Step:
+class Step(Enum):
     """What is done between two parts of an opened object."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    #: The object is known to the memo from here on.
+    MEMOIZE = "memoize"
+    #: A reference to the object itself is written.
+    REFER = "refer"
 
 
-#: The object is known to the memo from here on.
-MEMOIZE = Step("memoize")
-#: A reference to the object itself is written.
-REFER = Step("refer")
+MEMOIZE, REFER = Step
 
 
 @dataclass(eq=False, slots=True)

@@ -150,9 +150,6 @@ def around(run: Node, heavy: list[int]) -> Iterator[Node]:
 class KeyedItems:
     """Stands for a container whose items come as keys and values from a reducer."""
 
-    def __init__(self, value: object) -> None:
-        self.value = value
-
 
 def _width(value: object) -> int:
     return 2 if type(value) is dict or isinstance(value, KeyedItems) else 1
@@ -199,7 +196,7 @@ def _open_reduced(node: Node, found: Any) -> None:  # noqa: ANN401  (pickle's pr
     head, own = _head(node.value, function, arguments)
     listed, paired = tuple(items or ()), tuple(chain.from_iterable(pairs or ()))
     count = len(paired) // 2
-    inside = _items(node.value, listed, len(listed)), _items(KeyedItems(node.value), paired, count)
+    inside = _items(node.value, listed, len(listed)), _items(KeyedItems(), paired, count)
     tail, more = _tail(node.value, state, setter)
     steps: Steps = [*head, MEMOIZE, *chain(*inside), *tail]
     if not all(map(_is_dull, steps)):

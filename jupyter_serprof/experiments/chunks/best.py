@@ -124,17 +124,9 @@ def recommend(points: Sequence[Point], facts: Sequence[ChunkFacts]) -> Recommend
 
 def in_order(facts: Sequence[ChunkFacts]) -> list[ChunkFacts]:
     """Return facts from many small chunks to few large ones; by the parameter if nothing tells."""
-    known = [
-        key
-        for key in ("chunks", "chunk_bytes", "tasks")
-        if all(getattr(entry, key) is not None for entry in facts)
-    ]
-    signs = {"chunk_bytes": 1}
-
-    def place(entry: ChunkFacts) -> tuple[float, ...]:
-        return (*(signs.get(key, -1) * getattr(entry, key) for key in known), entry.parameter)
-
-    return sorted(facts, key=place)
+    signs = {"chunks": -1, "chunk_bytes": 1, "tasks": -1}
+    known = [key for key in signs if all(getattr(entry, key) is not None for entry in facts)]
+    return sorted(facts, key=lambda e: (*(signs[k] * getattr(e, k) for k in known), e.parameter))
 
 
 def _warm(points: Sequence[Point], parameter: float) -> list[Point]:

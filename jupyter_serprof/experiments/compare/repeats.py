@@ -70,7 +70,10 @@ class Repeats:
                     self.control.measure(number, self.traces[-1].wall_ns if number else 0)
                 self.run_once()
         except BaseException as error:
-            self.stopped = _stopped_text(error, len(self.traces) - 1, count)
+            is_interrupt = isinstance(error, KeyboardInterrupt | GeneratorExit)
+            why = "interrupted" if is_interrupt else type(error).__name__
+            made = f"{len(self.traces) - 1} warm runs of {count}"
+            self.stopped = f"{why} after {made}; that run is left out"
             raise
         if self.control is not None:
             self.control.measure(count)
@@ -112,10 +115,3 @@ class Repeats:
             control=self.control.times_ns if self.control else {},
         )
         return with_findings(made_here(sweep, self.traces[-1]), summarize_repeats)
-
-
-def _stopped_text(error: BaseException, count: int, asked: int | None) -> str:
-    """Say that the warm runs ended early, and how many there are."""
-    is_interrupt = isinstance(error, KeyboardInterrupt | GeneratorExit)
-    why = "interrupted" if is_interrupt else type(error).__name__
-    return f"{why} after {count} warm runs{f' of {asked}' if asked else ''}; that run is left out"

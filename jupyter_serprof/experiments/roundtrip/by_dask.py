@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from jupyter_serprof.capture.recorder import span
@@ -109,13 +109,9 @@ class DaskScatter(DaskProtocol):
 
 def _client() -> Any:  # noqa: ANN401  (a distributed.Client or None)
     """Return the client that the user works with; never makes one."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
-    try:
-        return distributed.default_client()
-    except (AttributeError, ValueError):
-        return None
+    with suppress(AttributeError, KeyError, ValueError):  # there is none
+        return sys.modules["distributed"].default_client()
+    return None
 
 
 def _serialize(protocol: Any, value: object) -> tuple[dict[str, Any], Sequence[Any]]:  # noqa: ANN401
