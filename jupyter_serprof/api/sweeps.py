@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine.experiment import run
@@ -101,31 +102,26 @@ def size_sweep(  # noqa: PLR0913  (as sweep)
     subject = subject_of(make)
     asked = checked_sizes(sizes)
     title = subject.name if name is None else name
-
-    def made(*, code: bool) -> SizeSweep:
-        return SizeSweep(
-            subject.make,
-            asked,
-            name=title,
-            parameter=subject.parameter if parameter is None else parameter,
-            transports=transports,
-            repeat=repeat,
-            budget_s=budget_s,
-            detail=detail,
-            seed=seed,
-            code=code,
-            is_bytes=subject.is_bytes,
-        )
-
-    prepared = made(code=False)  # bad options are refused before anything runs
+    made = partial(
+        SizeSweep,
+        subject.make,
+        asked,
+        name=title,
+        parameter=subject.parameter if parameter is None else parameter,
+        transports=transports,
+        repeat=repeat,
+        budget_s=budget_s,
+        detail=detail,
+        seed=seed,
+        is_bytes=subject.is_bytes,
+    )
+    prepared = made()  # bad options are refused before anything runs
     if not subject.is_unknown or transports is not None:
         return prepared
     is_code, first = serializes(subject.make, asked, title)
     if not is_code:
         return prepared
-    timed = made(code=True)
-    timed.take_first(first)
-    return timed
+    return made(code=True, first=first)
 
 
 def chunk_sweep(  # noqa: PLR0913  (the options of the magic)

@@ -267,9 +267,9 @@ def _with_notes(trace: Trace, notes: Sequence[str]) -> Trace:
 def _described(value: object) -> str:
     name = type(value).__name__
     kind = f"an {name}" if name[0].lower() in "aeio" else f"a {name}"
-    if value is None:
-        kind = "None"
-    return f"{kind} of {len(value)}" if isinstance(value, list | tuple | dict | set) else kind
+    if isinstance(value, list | tuple | dict | set):
+        return f"{kind} of {len(value)}"
+    return "None" if value is None else kind
 
 
 def _shown(name: str) -> str:

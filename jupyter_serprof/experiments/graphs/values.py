@@ -123,11 +123,6 @@ def _expression(collection: Any) -> Any:  # noqa: ANN401
     return found if is_of(found, "dask._expr", "Expr") else None
 
 
-def has_tasks_left(layer: Any) -> bool:  # noqa: ANN401
-    """Tell whether a layer of a graph is more than results; it is not materialized for that."""
-    return not layer.is_materialized() or any(map(_is_task, layer.values()))
-
-
 def _is_task(value: object) -> bool:
     is_old_task = type(value) is tuple and bool(value) and callable(value[0])
     is_data = type(value).__name__ in ("DataNode", "Alias")
@@ -290,7 +285,11 @@ def fresh(value: object, client: Any) -> object:  # noqa: ANN401
 
 def _fresh(collection: Any, held: set[object]) -> object:  # noqa: ANN401
     layers = getattr(graph_of(collection), "layers", {})
-    left = {name for name, layer in layers.items() if has_tasks_left(layer)}
+    left = {
+        name
+        for name, layer in layers.items()
+        if not layer.is_materialized() or any(map(_is_task, layer.values()))
+    }
     if left & held:
         # An older Dask has no specifications of tasks: then its results are taken as they are.
         with suppress(ImportError, AttributeError):

@@ -157,15 +157,12 @@ class DaskTryout(Trials):
             watch.stage("dask.submit")
             wait_for(futures, None)
             watch.stage("dask.wait")
-            result = self._results(futures) if gathers else None
+            run = self._client.run_on_scheduler
+            is_small = gathers and run(_result_bytes, keys=keys) <= _GATHERED_BYTES
+            result = self._client.gather(futures) if is_small else None
         finally:
             release(futures)
         return Trip(watch.stages, None, result)
-
-    def _results(self, futures: list[Any]) -> object:
-        """Gather what is small enough; None else."""
-        sizes = self._client.run_on_scheduler(_result_bytes, keys=[f.key for f in futures])
-        return self._client.gather(futures) if sizes <= _GATHERED_BYTES else None
 
 
 def _result_bytes(dask_scheduler: Any, keys: list[Any]) -> int:  # noqa: ANN401

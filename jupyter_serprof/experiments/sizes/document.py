@@ -79,9 +79,11 @@ class SizeRecord(SweepRecord[Cell]):
         if self._has_no_axis(sweep):
             title = f"{self.transports[0].title}, {self.parameter}"
             sweep = apart(sweep, cells, title)
-        if not has_lines:
-            return _bare(sweep)
-        return with_findings(sweep, summarize_growth)
+        if has_lines:
+            return with_findings(sweep, summarize_growth)
+        # While it grows: lines are fitted at the end, they take a while.
+        found = lean_traces(replace(with_ranking(sweep), findings=sweep_findings(sweep)))
+        return replace(found, summary=summarize_growth(found))
 
     def _has_no_axis(self, sweep: Sweep) -> bool:
         """Tell whether the bytes of sizes of code were not seen: no median is of many."""
@@ -149,9 +151,3 @@ def _facts(cells: Sequence[Cell]) -> dict[str, Scalar]:
         "shared_share": max((each for each in shares if isinstance(each, float)), default=None),
         "has_buffers": any(cell.checked["has_buffers"] is not False for cell in cells),
     }
-
-
-def _bare(sweep: Sweep) -> Sweep:
-    """Return what is shown while it grows: lines are fitted at the end, they take a while."""
-    found = lean_traces(replace(with_ranking(sweep), findings=sweep_findings(sweep)))
-    return replace(found, summary=summarize_growth(found))

@@ -71,6 +71,8 @@ class SizeSweep(PassSweep):
         As of `jupyter_serprof.sweep`; the sizes in any order.
     code
         Measure ``make(size)`` itself, as one variant ``code``; then without ``transports``.
+    first
+        A recording of code at the smallest size that was made already.
     is_bytes
         Sizes are bytes: then the memory guard knows the first size before it is made.
 
@@ -95,6 +97,7 @@ class SizeSweep(PassSweep):
         detail: bool = False,
         seed: int | None = None,
         code: bool = False,
+        first: Trace | None = None,
         is_bytes: bool = False,
     ) -> None:
         passes = passes_of(repeat, budget_s, seed)
@@ -110,14 +113,10 @@ class SizeSweep(PassSweep):
         self._guard = MemoryGuard(tuple(self._ways))
         self._make, self._detail = make, detail
         self._is_code, self._is_bytes = code, is_bytes
-        self._first: Trace | None = None
+        self._first = first
         #: Seconds that making the value of a size took, and running a variant on it.
         self._made_s: dict[float, float] = {}
         self._ran_s: dict[str, dict[float, float]] = {}
-
-    def take_first(self, trace: Trace | None) -> None:
-        """Take a recording of code at the smallest size that was made already, if there is one."""
-        self._first = trace
 
     @property
     def document(self) -> Sweep:
