@@ -8,16 +8,9 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from jupyter_serprof import api
+from jupyter_serprof.magics import run
 from jupyter_serprof.magics.code import Code
 from jupyter_serprof.magics.options import GRAPHSTAGES, Range, help_text
-from jupyter_serprof.magics.run import (
-    document_before,
-    measure,
-    run_once,
-    show_panel,
-    swept_code,
-    typed_line,
-)
 from jupyter_serprof.magics.show import Typed, usage_errors
 from jupyter_serprof.model import UsageError
 
@@ -46,7 +39,7 @@ def _sweep(typed: Typed, wanted: Range) -> None:
         timeout_s=options.timeout,
         detail=options.detail,
     )
-    measure(typed, sweep)
+    run.measure(typed, sweep)
 
 
 def _subject(typed: Typed, wanted: Range) -> object:
@@ -54,7 +47,7 @@ def _subject(typed: Typed, wanted: Range) -> object:
     __tracebackhide__ = True
     code = typed.compiled()
     if _uses(typed.options.code, wanted.name):
-        return swept_code(typed, wanted)
+        return run.swept_code(typed, wanted)
     value = code.call()
     if not api.is_collection(value):
         raise UsageError(_UNUSED.format(wanted, wanted.name, type(value).__name__))
@@ -73,7 +66,7 @@ def _uses(typed: str, name: str) -> bool:
 def _repeat(typed: Typed, code: Code) -> None:
     """Run the code many times and show the runs; against a document, raise if it is too slow."""
     __tracebackhide__ = True
-    options, before = typed.options, document_before(typed)
+    options, before = typed.options, run.document_before(typed)
     runs = api.GraphRepeats(
         code.call,
         options.title,
@@ -90,7 +83,7 @@ def _repeat(typed: Typed, code: Code) -> None:
         if runs.partial is not None:
             typed.finish_failed(runs.partial)
         raise
-    measure(typed, runs, before)
+    run.measure(typed, runs, before)
 
 
 _HEADS = ("name", "type", "partitions", "tasks", "layers", "results")
@@ -109,7 +102,7 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
     """Run what stands behind the magic, or list what it could be run with."""
     __tracebackhide__ = True
     with usage_errors():
-        typed = typed_line(shell, line, local_ns, GRAPHSTAGES)
+        typed = run.typed_line(shell, line, local_ns, GRAPHSTAGES)
         if typed is None:
             print(help_text(GRAPHSTAGES))  # noqa: T201  (what was asked for)
             return
@@ -121,14 +114,14 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
         else:
             print(_listing(typed.names))  # noqa: T201  (what was asked for)
             if api.list_collections(typed.names) and api.Live().is_seen:
-                show_panel(typed)
+                run.show_panel(typed)
 
 
 def _run(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options = typed.options
     if options.try_:
-        measure(typed, api.DaskTryout(code.call(), name=options.title))
+        run.measure(typed, api.DaskTryout(code.call(), name=options.title))
     elif options.repeat is not None or options.compare is not None:
         _repeat(typed, code)
     elif code.is_expression:
@@ -149,7 +142,7 @@ def _run_expression(typed: Typed, code: Code) -> None:
         return value
 
     stages = api.GraphStages(call, options.title, options.compute, options.timeout, options.detail)
-    trace = run_once(typed, stages, lambda: stages.has_spans)
+    trace = run.run_once(typed, stages, lambda: stages.has_spans)
     typed.finish(api.blame_graph(trace, held.pop()) if options.blame else trace)
 
 

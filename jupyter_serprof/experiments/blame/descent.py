@@ -23,17 +23,8 @@ from typing import Any
 
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.capture.recorder import paused_collector
+from jupyter_serprof.experiments.blame import opening
 from jupyter_serprof.experiments.blame.node import Node, copied, take_times
-from jupyter_serprof.experiments.blame.opening import (
-    MOST_ITEMS,
-    around,
-    is_atom,
-    is_cheap,
-    open_node,
-    singles,
-    split,
-    values_of,
-)
 from jupyter_serprof.experiments.blame.passes import Pass, closed, depth_note, opened_at, settle
 from jupyter_serprof.objects.picklers import Counter, OutOfTime
 
@@ -263,14 +254,14 @@ class Descent:
     def _open(self, node: Node) -> bool:
         """Open a node; one that was opened elsewhere stays closed: it is a reference."""
         key = id(node.value)
-        if node.items is not None or (self._is_lean and not is_cheap(node.value)):
+        if node.items is not None or (self._is_lean and not opening.is_cheap(node.value)):
             return False
         if key in self._opened or node.steps is not None:
             return False
         if time.monotonic() > self.deadline:
             raise OutOfTime
         try:
-            if not open_node(node, self._opener.reduce):
+            if not opening.open_node(node, self._opener.reduce):
                 node.is_fixed = True
                 return False
         except Exception as error:  # noqa: BLE001  (reducers raise anything)
@@ -291,7 +282,7 @@ class Descent:
             found = True
             self._room -= len(node.steps or ())
             inner = (part for part in node.nodes if not part.is_fixed and part.items is None)
-            waiting.extend((part, depth + 1) for part in inner if not is_atom(part.value))
+            waiting.extend((part, depth + 1) for part in inner if not opening.is_atom(part.value))
         return found
 
     def _open_large(self) -> bool:
@@ -315,14 +306,14 @@ class Descent:
         run.is_fixed = True
         heavy = self._heavy(run, least) if run.count > 1 else [0]
         if heavy:
-            holder.replace(run, list(around(run, heavy)))
+            holder.replace(run, list(opening.around(run, heavy)))
         return bool(heavy)
 
     def _heavy(self, run: Node, least: float) -> list[int]:
         """Return which items of a run are large, pickled one after the other with one memo."""
         counter, sizes = self._counter(), []
         for at in range(run.count):
-            [item] = split(run, [(at, at + 1)])
+            [item] = opening.split(run, [(at, at + 1)])
             beside = counter.sink.buffer_bytes
             try:
                 size = counter.add((*(item.items or ()),))
@@ -348,8 +339,8 @@ class Descent:
         for holder, node in bad[:_HOLES_OPENED] if known < _HOLES else []:
             if node.items is not None:  # a run: what holds something is found by halving
                 halves = [(0, node.count // 2), (node.count // 2, node.count)]
-                is_few = node.count <= MOST_ITEMS
-                holder.replace(node, singles(node) if is_few else split(node, halves))
+                is_few, cut = node.count <= opening.MOST_ITEMS, opening.split(node, halves)
+                holder.replace(node, opening.singles(node) if is_few else cut)
                 found = True
             elif not node.is_fixed and (node.holes or not depth_note(node.value)):
                 found |= self._open(node)
@@ -364,4 +355,4 @@ def is_hole(node: Node) -> bool:
     if node.items is None:
         return id(node.value) in node.holes
     holes = set(node.holes)
-    return bool(holes) and all(id(item) in holes for item in values_of(node))
+    return bool(holes) and all(id(item) in holes for item in opening.values_of(node))

@@ -18,17 +18,8 @@ from itertools import chain, pairwise
 from typing import Any
 
 from jupyter_serprof.experiments.blame.node import MEMOIZE, REFER, Node, Step, tuple_bytes
+from jupyter_serprof.objects import labels
 from jupyter_serprof.objects.ask import attribute, is_a, is_exactly, kind_name
-from jupyter_serprof.objects.labels import (
-    argument_label,
-    block_labels,
-    inner_kind,
-    is_by_value,
-    is_closed,
-    is_inlined,
-    key_label,
-    state_label,
-)
 from jupyter_serprof.objects.walk import _ATOMS, is_small_atom
 
 #: Containers with more items are cut into runs of items.
@@ -82,7 +73,7 @@ def open_node(node: Node, reduce: Reduce) -> bool:
         Whatever the reducer of the object raises.
     """
     value = node.value
-    if node.items is not None or node.is_fixed or is_atom(value) or is_closed(value):
+    if node.items is not None or node.is_fixed or is_atom(value) or labels.is_closed(value):
         return False
     if is_exactly(value, _CONTAINERS):
         _open_container(node)
@@ -183,7 +174,7 @@ def _entry(key: object, value: object) -> Iterator[Node]:
     is_named = is_small_atom(key)
     label = "" if is_named else f"<key {kind_name(type(key))}>"
     yield Node(key, label, is_fixed=is_named, is_plumbing=is_named)
-    yield Node(value, key_label(key))
+    yield Node(value, labels.key_label(key))
 
 
 # What is not an exact container: function, arguments, items and state.
@@ -219,13 +210,15 @@ def _head(value: object, function: Any, arguments: Any) -> tuple[Steps, int]:  #
         arguments = tuple(rest)
     elif name == _NEWOBJ_EX and arguments:
         function, arguments, named = arguments
-    steps: Steps = [_class_node(function), _plumbed(value, arguments, argument_label)]
-    return [*steps, *([] if named is None else [_plumbed_state(value, named, argument_label)])], 2
+    steps: Steps = [_class_node(function), _plumbed(value, arguments, labels.argument_label)]
+    if named is not None:
+        steps.append(_plumbed_state(value, named, labels.argument_label))
+    return steps, 2
 
 
 def _class_node(kind: object) -> Node:
     """Return the class or function that an object is made with; by name it is no part."""
-    if not is_by_value(kind):
+    if not labels.is_by_value(kind):
         return Node(kind, is_plumbing=True, is_fixed=True)
     word = "class" if isinstance(kind, type) else "function"
     return Node(kind, f"<{word} {attribute(kind, '__name__')}>")
@@ -256,9 +249,9 @@ def _plumbed_state(value: object, state: dict[Any, Any], label: Callable[[Any, A
 
 def _joined(value: object, part: Any, label: str) -> Node:  # noqa: ANN401  (anything)
     """Return a part of an object; what only pickle knows is opened at once and joins it."""
-    how = is_inlined(value, part, label)
+    how = labels.is_inlined(value, part, label)
     if how == "names" and type(part) is dict and part:
-        word = "<global {}>".format if label == "<globals>" else key_label
+        word = "<global {}>".format if label == "<globals>" else labels.key_label
         return _plumbed_state(value, part, lambda _, key: word(key))
     if how == "items" and type(part) is tuple and part:
         names = _names(value, label)
@@ -271,7 +264,7 @@ def _joined(value: object, part: Any, label: str) -> Node:  # noqa: ANN401  (any
         return _list_node(part, map(Node, part, (".columns", ".index")))
     if how == "one" and type(part) is list and len(part) == 1:
         return _list_node(part, [Node(part[0], label)])
-    return Node(part, label, is_plumbing=how == "object", kind=inner_kind(part))
+    return Node(part, label, is_plumbing=how == "object", kind=labels.inner_kind(part))
 
 
 def _list_node(part: list[Any], inside: Iterable[Node]) -> Node:
@@ -281,7 +274,7 @@ def _list_node(part: list[Any], inside: Iterable[Node]) -> Node:
 
 def _names(value: object, label: str) -> list[str]:
     if label == "<blocks>":
-        return block_labels(value)
+        return labels.block_labels(value)
     if label == "<bases>":
         return [f"<base {kind_name(base)}>" for base in attribute(value, "__bases__") or ()]
     code = getattr(value, "__code__", None)
@@ -305,12 +298,12 @@ def _tail(value: object, state: Any, setter: Any) -> tuple[Steps, int]:  # noqa:
 
 def _state_node(value: object, state: Any) -> Node:  # noqa: ANN401  (anything)
     if type(state) is dict and state:
-        return _plumbed_state(value, state, state_label)
+        return _plumbed_state(value, state, labels.state_label)
     if type(state) is tuple and state:
         inner = (
-            _plumbed_state(value, part, state_label)
+            _plumbed_state(value, part, labels.state_label)
             if type(part) is dict and part
-            else _joined(value, part, argument_label(value, f"state {at}"))
+            else _joined(value, part, labels.argument_label(value, f"state {at}"))
             for at, part in enumerate(state)
         )
         return _tuple_node(state, inner)

@@ -8,16 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from jupyter_serprof.experiments.chunks import look
 from jupyter_serprof.experiments.chunks.document import KEY, ChunkCell, ChunkRecord
-from jupyter_serprof.experiments.chunks.look import (
-    MOST_TASKS,
-    LeftOutError,
-    WorkerBound,
-    chunk_subject,
-    look_at,
-    too_many,
-    worker_bound,
-)
 from jupyter_serprof.experiments.engine.experiment import Steps, run
 from jupyter_serprof.experiments.engine.order import Visit, checked_sizes, expected, passes_of
 from jupyter_serprof.experiments.engine.passes import PassSweep, sum_known
@@ -69,7 +61,7 @@ class ChunkSweep(PassSweep):
         seed: int | None = None,
     ) -> None:
         require_dask()
-        self._subject = subject = chunk_subject(make, name, parameter, code)
+        self._subject = subject = look.chunk_subject(make, name, parameter, code)
         passes = passes_of(repeat, budget_s, seed)
         self._compute, self._timeout_s, self._detail = compute, timeout_s, detail
         title = "compute" if compute else "persist and wait"
@@ -78,7 +70,7 @@ class ChunkSweep(PassSweep):
         ordered = sizes if subject.is_count else sizes[::-1]
         known = (subject.name, subject.parameter, ordered, passes.seed)
         super().__init__(ChunkRecord(*known, subject=subject, title=title), passes, [KEY])
-        self._worker: WorkerBound | None = None
+        self._worker: look.WorkerBound | None = None
         self._stages(lambda: None, "")  # a bad timeout is refused before anything runs
 
     @property
@@ -124,7 +116,7 @@ class ChunkSweep(PassSweep):
         try:
             self._check(cell)
             self._run(cell)
-        except LeftOutError as error:
+        except look.LeftOutError as error:
             if cell.points:
                 cell.close(str(error))
             else:
@@ -144,14 +136,14 @@ class ChunkSweep(PassSweep):
     def _check(self, cell: ChunkCell) -> None:
         """Refuse a size that would have too many tasks or take too long, before it is built."""
         foreseen = None if cell.points else self._foreseen_count(cell.parameter)
-        if foreseen is not None and foreseen > _FORESIGHT * MOST_TASKS:
-            raise LeftOutError(too_many(foreseen, "about "))
+        if foreseen is not None and foreseen > _FORESIGHT * look.MOST_TASKS:
+            raise look.LeftOutError(look.too_many(foreseen, "about "))
         cost_s = self._cost_s(cell.parameter)
         budget = self._passes.budget
         if cost_s is None and self._record.point_count and budget.left_s <= 0:
             cost_s = 0.0
         if problem := budget.problem(cost_s):
-            raise LeftOutError(problem)
+            raise look.LeftOutError(problem)
 
     def _run(self, cell: ChunkCell) -> None:
         __tracebackhide__ = True
@@ -179,8 +171,8 @@ class ChunkSweep(PassSweep):
         """Note what the collections tell, and leave a size out that cannot or need not run."""
         if cell.points:
             return
-        cell.look = look_at(collections)
-        self._worker = worker_bound(collections)
+        cell.look = look.look_at(collections)
+        self._worker = look.worker_bound(collections)
         self._worker.check(cell.look)
         for other in self._record.cells.values():
             is_same = other is not cell and other.look.marks == cell.look.marks
@@ -189,7 +181,7 @@ class ChunkSweep(PassSweep):
                     f"the same chunks as {self._subject.parameter} = {other.parameter:g}, "
                     "measured once"
                 )
-                raise LeftOutError(message)
+                raise look.LeftOutError(message)
 
     # What a size will cost
 

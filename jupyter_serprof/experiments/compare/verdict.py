@@ -21,29 +21,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from jupyter_serprof.experiments.compare.samples import (
-    ALIKE,
-    NO_CONTROL,
-    UNACCOUNTED,
-    Match,
-    check_kinds,
-    check_question,
-    match,
-    notes_on,
-    owned_ns,
-)
-from jupyter_serprof.experiments.compare.statistics import (
-    ALPHA,
-    PAIRED_ALPHA,
-    Machine,
-    Shift,
-    held_back,
-    machine_between,
-    machine_text,
-    noise,
-    paired_shift,
-    shift_of,
-)
+from jupyter_serprof.experiments.compare import samples, statistics
 from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
 from jupyter_serprof.model.sweep import groups_text, middle_ns, middle_run
 from jupyter_serprof.model.trace import TIMES_APART
@@ -70,16 +48,16 @@ class _Times:
     """One line: a stage (or the wall time) in the runs of both sides, and in the middle ones."""
 
     key: str
-    match: Match
+    match: samples.Match
     before_ns: Sequence[int]
     after_ns: Sequence[int]
     shown_ns: tuple[int, int]
     is_small: bool
     is_paired: bool
 
-    def shift(self, alpha: float = ALPHA) -> Shift:
+    def shift(self, alpha: float = statistics.ALPHA) -> statistics.Shift:
         """Return the shift between both sides; of runs in turns that of the pairs."""
-        method = paired_shift if self.is_paired else shift_of
+        method = statistics.paired_shift if self.is_paired else statistics.shift_of
         return method(self.before_ns, self.after_ns, alpha)
 
     @property
@@ -119,18 +97,18 @@ def compare(
         different code without one name. What ran in turns was put side by side by the user.
     """
     if not is_paired:
-        check_kinds(before, after, ALIKE)
-        check_question(before.name, after.name)
-    matches, notes = match(before, after)
-    notes += notes_on(before, after)
+        samples.check_kinds(before, after, samples.ALIKE)
+        samples.check_question(before.name, after.name)
+    matches, notes = samples.match(before, after)
+    notes += samples.notes_on(before, after)
     lines = [line for found in matches for line in _lines(found, is_paired=is_paired)]
     judged = [line for line in lines if line.is_judged]
     walls = sum(line.key == "" for line in judged)
     families = max(1, walls), max(1, len(judged) - walls)
-    machine = None if is_paired else machine_between(before, after)
+    machine = None if is_paired else statistics.machine_between(before, after)
     changes = [_change(line, families, machine) for line in lines]
     if not is_paired and any(change.low is not None for change in changes):
-        notes.append(machine_text(machine) if machine else TIMES_APART)
+        notes.append(statistics.machine_text(machine) if machine else TIMES_APART)
     return Comparison(
         before=before.name,
         after=after.name,
@@ -142,26 +120,27 @@ def compare(
     )
 
 
-def _lines(found: Match, *, is_paired: bool) -> Iterator[_Times]:
+def _lines(found: samples.Match, *, is_paired: bool) -> Iterator[_Times]:
     sides = found.before.runs, found.after.runs
     shown = [middle_run(runs, lambda run: run.wall_ns) for runs in sides]
     keys = {key for runs in sides for run in runs for key in run.stages}
-    for key in ("", *sorted(keys, key=lambda key: (key == UNACCOUNTED, stage(key).order, key))):
-        before, after = ([owned_ns(run, key) for run in runs] for runs in sides)
+    road = sorted(keys, key=lambda key: (key == samples.UNACCOUNTED, stage(key).order, key))
+    for key in ("", *road):
+        before, after = ([samples.owned_ns(run, key) for run in runs] for runs in sides)
         shares = [
             middle_ns(times) / max(1, run.wall_ns)
             for times, run in zip((before, after), shown, strict=True)
         ]
         if not key or any(before) or any(after):
-            middles = owned_ns(shown[0], key), owned_ns(shown[1], key)
+            middles = samples.owned_ns(shown[0], key), samples.owned_ns(shown[1], key)
             is_small = bool(key) and max(shares) < SMALLEST_SHARE
             yield _Times(key, found, before, after, middles, is_small, is_paired)
 
 
-def _change(line: _Times, families: tuple[int, int], machine: Machine | None) -> Change:
+def _change(line: _Times, families: tuple[int, int], machine: statistics.Machine | None) -> Change:
     one, other = line.shown_ns
     sample = line.match.before
-    titles = {UNACCOUNTED: "Unaccounted", "": "Wall time"}
+    titles = {samples.UNACCOUNTED: "Unaccounted", "": "Wall time"}
     change = Change(
         stage=line.key,
         title=titles.get(line.key) or stage(line.key).title,
@@ -184,13 +163,13 @@ def _change(line: _Times, families: tuple[int, int], machine: Machine | None) ->
     return found if line.is_paired else _over_machine(found, line, machine)
 
 
-def _over_machine(change: Change, line: _Times, machine: Machine | None) -> Change:
+def _over_machine(change: Change, line: _Times, machine: statistics.Machine | None) -> Change:
     """Return a change without its verdict where the machine may have changed as much."""
     if change.verdict not in {"slower", "faster"}:
         return change
-    reason = NO_CONTROL
+    reason = samples.NO_CONTROL
     if machine:
-        reason = held_back(line.before_ns, line.after_ns, line.match.pages, machine)
+        reason = statistics.held_back(line.before_ns, line.after_ns, line.match.pages, machine)
     return replace(change, verdict="cannot tell", reason=reason) if reason else change
 
 
@@ -208,7 +187,7 @@ def _judged(change: Change, line: _Times, family: int) -> Change:
     low, high = (None if it is None else math.exp(it) for it in (shown.low, shown.high))
     quotient = line.shown_ns[1] / line.shown_ns[0] if line.shown_ns[0] else 0
     is_alike = (low or quotient) <= quotient <= (high or quotient)
-    strict = line.shift((PAIRED_ALPHA if line.is_paired else ALPHA) / family)
+    strict = line.shift((statistics.PAIRED_ALPHA if line.is_paired else statistics.ALPHA) / family)
     known = replace(
         change,
         ratio=quotient if quotient and is_alike else math.exp(shown.value),
@@ -220,7 +199,7 @@ def _judged(change: Change, line: _Times, family: int) -> Change:
     return replace(known, verdict="slower" if shown.value > 0 else "faster")
 
 
-def _doubt(line: _Times, shown: Shift, strict: Shift, family: int) -> str:
+def _doubt(line: _Times, shown: statistics.Shift, strict: statistics.Shift, family: int) -> str:
     """Return why it is unknown; nothing if it is known."""
     if failure := line.match.failure:
         return failure
@@ -234,9 +213,9 @@ def _doubt(line: _Times, shown: Shift, strict: Shift, family: int) -> str:
     return f"chance, among {family} lines" if shown.factor > 1 and family > 1 else "within chance"
 
 
-def _noise_share(matches: Sequence[Match], *, is_paired: bool) -> float | None:
+def _noise_share(matches: Sequence[samples.Match], *, is_paired: bool) -> float | None:
     """Return A against A of the wall times of now, of the noisiest point."""
-    samples = [found.after for found in matches]
-    samples += [found.before for found in matches] if is_paired else []
-    known = [noise([run.wall_ns for run in sample.runs]) for sample in samples]
+    sides = [found.after for found in matches]
+    sides += [found.before for found in matches] if is_paired else []
+    known = [statistics.noise([run.wall_ns for run in side.runs]) for side in sides]
     return max((math.expm1(half) for half in known if half is not None), default=None)

@@ -6,18 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from jupyter_serprof.analysis import ranking
 from jupyter_serprof.analysis.findings import findings_for, is_cause
 from jupyter_serprof.analysis.findings.pickle import without_part
-from jupyter_serprof.analysis.ranking import (
-    BASELINE,
-    cost_of,
-    is_comparable,
-    listed,
-    matters,
-    outside_texts,
-    ranked_of,
-    with_ranking,
-)
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_even
 from jupyter_serprof.analysis.sizes.fit import fits_of
 from jupyter_serprof.analysis.summary import limit_facts
@@ -72,7 +63,7 @@ def summarize_repeats(sweep: Sweep) -> Summary:
 def _headline(sweep: Sweep) -> str:
     walls = {v.key: own for v in sweep.variants if (own := _warm_walls(sweep, v.key))}
     used = [v for v in sweep.variants if v.state == "ok" and v.key in walls]
-    ranked, outside = ranked_of(used), outside_texts(used)
+    ranked, outside = ranking.ranked_of(used), ranking.outside_texts(used)
     if not ranked:
         moved = {point.variant for point in sweep.points} - {v.key for v in used}
         is_begun = any(v.key in moved and v.state != "failed" for v in sweep.variants)
@@ -80,7 +71,7 @@ def _headline(sweep: Sweep) -> str:
             return found.title
         said = "no warm run was made" if is_begun else "no transport could move it"
         return ", ".join([f"{_what(sweep)}: {said}", *outside])
-    judged = [v for v in ranked if is_comparable(walls[v.key])]
+    judged = [v for v in ranked if ranking.is_comparable(walls[v.key])]
     best, tied = _best(judged or ranked, walls)
     others = [v for v in judged if v not in tied and v is not best]
     against = _against(best, others, walls)
@@ -94,7 +85,8 @@ def _headline(sweep: Sweep) -> str:
         slowest_ns = max(middle_ns(walls[v.key]) for v in tied)
         is_same = slowest_ns <= _SAME * middle_ns(walls[best.key])
         little = f"differ{'s' if len(tied) == 1 else ''} too little to matter"
-        return f"{said}, {listed([v.title for v in tied])} {'the same' if is_same else little}"
+        equals = ranking.listed([v.title for v in tied])
+        return f"{said}, {equals} {'the same' if is_same else little}"
     is_sure = others and not any(groups_text(walls[v.key]) for v in judged)
     return f"{said}, no way is faster" if is_sure else said
 
@@ -106,12 +98,13 @@ def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Varian
     All are held against the fastest, as in the rows: what is equal to the second is not to it.
     """
     fastest = min(ranked, key=lambda variant: middle_ns(walls[variant.key]))
-    plain = next((variant for variant in ranked if variant.key == BASELINE), fastest)
+    plain = next((variant for variant in ranked if variant.key == ranking.BASELINE), fastest)
     own, rival = walls[plain.key], walls[fastest.key]
-    if not is_comparable(own):
+    if not ranking.is_comparable(own):
         return plain, []
     grouped = [bool(groups_text(own)), bool(groups_text(rival))]
-    is_open = max(rival) >= min(own) and not matters(own, rival, cost_of(plain, fastest))
+    cost_ns = ranking.cost_of(plain, fastest)
+    is_open = max(rival) >= min(own) and not ranking.matters(own, rival, cost_ns)
     if all(grouped) or (any(grouped) and is_open):
         return plain, []
     equals = [v for v in ranked if v is fastest or not _is_apart(fastest, v, walls)]
@@ -122,7 +115,7 @@ def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Varian
 def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:
     """Tell whether they are no equals; two groups of runs are none."""
     both = walls[one.key], walls[other.key]
-    return any(map(groups_text, both)) or matters(*both, cost_of(one, other))
+    return any(map(groups_text, both)) or ranking.matters(*both, ranking.cost_of(one, other))
 
 
 def _what(sweep: Sweep) -> str:
@@ -133,11 +126,11 @@ def _what(sweep: Sweep) -> str:
 
 def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
     """Return how many times faster than pickle, by the two times of the rows; not of groups."""
-    if best.key == BASELINE or BASELINE not in [variant.key for variant in others]:
+    if best.key == ranking.BASELINE or ranking.BASELINE not in [variant.key for variant in others]:
         return ""
-    if any(groups_text(walls[key]) for key in (best.key, BASELINE)):
+    if any(groups_text(walls[key]) for key in (best.key, ranking.BASELINE)):
         return ""
-    own_ns, plain_ns = middle_ns(walls[best.key]), middle_ns(walls[BASELINE])
+    own_ns, plain_ns = middle_ns(walls[best.key]), middle_ns(walls[ranking.BASELINE])
     times = f"{format_ns(own_ns)} against {format_ns(plain_ns)}"
     return f"{format_ratio(plain_ns / own_ns)} faster than pickle, {times}"
 
@@ -209,11 +202,11 @@ def made_here(sweep: Sweep, latest: Trace | None, notes: Iterable[str] = ()) -> 
 
 def with_findings(sweep: Sweep, summarize: Callable[[Sweep], Summary]) -> Sweep:
     """Add lines, crossovers, findings and summary; leave out of the traces what is said for all."""
-    sweep = with_ranking(with_break_even(sweep))
+    sweep = ranking.with_ranking(with_break_even(sweep))
     found = replace(
         sweep,
         fits=fits_of(sweep.points),
-        crossovers=crossovers_of(sweep.points, ranked_of(sweep.variants)),
+        crossovers=crossovers_of(sweep.points, ranking.ranked_of(sweep.variants)),
         findings=sweep_findings(sweep),
     )
     return lean_traces(replace(found, summary=summarize(found)))

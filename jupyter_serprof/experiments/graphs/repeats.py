@@ -13,18 +13,7 @@ from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count
 from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.runs import thin_trace
-from jupyter_serprof.experiments.graphs.stages import (
-    GraphStages,
-    explained,
-    ran_dask,
-    stage_recording,
-)
-from jupyter_serprof.experiments.graphs.values import (
-    client_of,
-    collections_in,
-    default_client,
-    fresh,
-)
+from jupyter_serprof.experiments.graphs import stages, values
 from jupyter_serprof.model import Sweep, Trace, UsageError
 
 #: Spans that are kept of the recording of a run, the longest; rows and tables are exact.
@@ -103,24 +92,24 @@ class GraphRepeats(Repeats):
 
     def _run_collection(self) -> Trace:
         __tracebackhide__ = True
-        used: list[Any] = [default_client()]
+        used: list[Any] = [values.default_client()]
 
         def build() -> object:
             __tracebackhide__ = True
             value = self.call()
-            collections = collections_in(value)
-            client = client_of(collections) if collections else None
+            collections = values.collections_in(value)
+            client = values.client_of(collections) if collections else None
             used.append(client)
-            return value if client is None else fresh(value, client)
+            return value if client is None else values.fresh(value, client)
 
-        stages = self._stages(build)
+        experiment = self._stages(build)
         try:
-            trace = run(stages)
+            trace = run(experiment)
         except UsageError:
             raise
         except BaseException as error:
-            if stages.has_spans or isinstance(error, KeyboardInterrupt):
-                self.partial = stages.document
+            if experiment.has_spans or isinstance(error, KeyboardInterrupt):
+                self.partial = experiment.document
             raise
         self._note_machines(used)
         for client in used:
@@ -132,25 +121,25 @@ class GraphRepeats(Repeats):
         if not self.traces:
             self.is_here = self.is_here and all(map(is_here, clients))
 
-    def _stages(self, build: Callable[[], object] = lambda: None) -> GraphStages:
-        return GraphStages(build, self.name, self.compute, self.timeout_s, self.detail)
+    def _stages(self, build: Callable[[], object] = lambda: None) -> stages.GraphStages:
+        return stages.GraphStages(build, self.name, self.compute, self.timeout_s, self.detail)
 
     def _run_statement(self) -> Trace:
         __tracebackhide__ = True
-        client = default_client()
+        client = values.default_client()
         self._note_machines([client])
         known = held_keys(client)
-        recording = stage_recording(self.name, detail=self.detail)
+        recording = stages.stage_recording(self.name, detail=self.detail)
         try:
             with recording:
                 self.call()
         except BaseException as error:
             if recording.has_spans or isinstance(error, KeyboardInterrupt):
-                self.partial = explained(recording.trace, "", error)
+                self.partial = stages.explained(recording.trace, "", error)
             raise
         trace = recording.trace
-        if not ran_dask(trace):
-            self.partial = explained(trace, f"%serprof {self.typed}")
+        if not stages.ran_dask(trace):
+            self.partial = stages.explained(trace, f"%serprof {self.typed}")
             raise UsageError(_NO_DASK.format(self.typed))
         if held_keys(client) - known:
             # An exception or a closure may hold them in a circle.

@@ -12,19 +12,7 @@ from typing import Any
 from jupyter_serprof.experiments.engine.experiment import Once, Steps
 from jupyter_serprof.experiments.engine.order import check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.graphs.values import (
-    client_of,
-    collections_in,
-    default_client,
-    futures_in,
-    given_up_wholly,
-    persisted_futures,
-    release,
-    require_dask,
-    run_here,
-    same_futures,
-    wait_for,
-)
+from jupyter_serprof.experiments.graphs import values
 from jupyter_serprof.model import SerprofError, Trace, UsageError
 from jupyter_serprof.objects.culprits import culprits_text, find_culprits
 from jupyter_serprof.probes.dask.cluster import has_no_worker
@@ -119,7 +107,7 @@ class GraphStages(Once):
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything runs."""
-        require_dask()
+        values.require_dask()
         if self.timeout_s is not None:
             check_above_0("timeout", self.timeout_s)
         self._recording = stage_recording(self.name, detail=self.detail)
@@ -144,7 +132,7 @@ class GraphStages(Once):
             self._notes += unpicklable_notes(error)
             raise
         finally:
-            release(self._made)
+            values.release(self._made)
             self._made.clear()
         if described and not ran_dask(self.document):
             raise UsageError(_not_dask(self.name, described))
@@ -164,17 +152,17 @@ class GraphStages(Once):
     def _see_through(self) -> str:
         """Build the value and bring it to its end; describe it if it is nothing of Dask."""
         __tracebackhide__ = True
-        with given_up_wholly():
+        with values.given_up_wholly():
             value = self.build()
-        collections = collections_in(value)
-        futures = persisted_futures(collections) if collections else futures_in(value)
+        collections = values.collections_in(value)
+        futures = values.persisted_futures(collections) if collections else values.futures_in(value)
         self.began = bool(collections or futures)
         if not self.began:
             return _described(value)
         has_results = futures is not None
         # Those of the value may be the user's, who keeps them, or only ours: then they must go
         # when this call is left, whatever keeps its frames. Own ones can be released in any case.
-        self._made += same_futures(futures or ())
+        self._made += values.same_futures(futures or ())
         del value, futures
         if not self._made:
             self._finish(collections, has_results=has_results)
@@ -187,19 +175,20 @@ class GraphStages(Once):
 
     def _finish(self, collections: Sequence[Any], *, has_results: bool) -> None:
         __tracebackhide__ = True
-        if default_client(is_asynchronous=True) is not None:
+        if values.default_client(is_asynchronous=True) is not None:
             raise UsageError(_asynchronous(self.name))
-        client = client_of(collections)
+        client = values.client_of(collections)
         if client is None:
             self._run_here(collections, has_results=has_results)
         elif self.compute and self.timeout_s is None:
-            run_here(collections, compute=True)
+            values.run_here(collections, compute=True)
         elif self.compute:
             self._made += client.compute(list(collections))
             self._wait(self._made)
             client.gather(self._made)
         else:
-            self._made += persisted_futures(run_here(collections, compute=False)) or ()
+            persisted = values.run_here(collections, compute=False)
+            self._made += values.persisted_futures(persisted) or ()
             self._wait(self._made)
 
     def _run_here(self, collections: Sequence[Any], *, has_results: bool) -> None:
@@ -213,14 +202,14 @@ class GraphStages(Once):
             raise UsageError(message)
         if has_results:
             self._notes.append(f"{self.name} holds its results already: nothing is left to compute")
-        run_here(collections, compute=self.compute)
+        values.run_here(collections, compute=self.compute)
 
     def _wait(self, futures: list[Any]) -> None:
         __tracebackhide__ = True
         if any(future.client.asynchronous for future in futures):
             raise UsageError(_asynchronous(self.name))
         try:
-            wait_for(futures, self.timeout_s)
+            values.wait_for(futures, self.timeout_s)
         except TimeoutError as error:
             if self.timeout_s is None or any(future.status == "error" for future in futures):
                 raise  # one of the user's own tasks

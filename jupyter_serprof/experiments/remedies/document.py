@@ -10,15 +10,7 @@ from jupyter_serprof.capture.freeze import MAIN_LANE
 from jupyter_serprof.capture.machine import describe_environment, producer
 from jupyter_serprof.experiments.engine.document import lean
 from jupyter_serprof.experiments.engine.runs import shown_runs
-from jupyter_serprof.experiments.remedies.gain import (
-    Trial,
-    finding_of,
-    gain_of,
-    headline,
-    middle_trip,
-    notes_of,
-    ranked,
-)
+from jupyter_serprof.experiments.remedies import gain as gains
 from jupyter_serprof.experiments.remedies.table import REMEDIES
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import (
@@ -37,7 +29,7 @@ from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import code_text, shortened
 
 
-def count_points(trials: Sequence[Trial]) -> int:
+def count_points(trials: Sequence[gains.Trial]) -> int:
     """Return how many points their document has: the first trip as it goes now is told once."""
     cold = sum(trial.cold is not None for trial in trials)
     warm = sum(len(trips) for trial in trials for trips in trial.trips)
@@ -47,7 +39,7 @@ def count_points(trials: Sequence[Trial]) -> int:
 def document_of(  # noqa: PLR0913  (what a document holds)
     name: str,
     started: str,
-    trials: Sequence[Trial],
+    trials: Sequence[gains.Trial],
     *,
     plain_bytes: int | None,
     notes: Sequence[str],
@@ -64,13 +56,13 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     ended
         Why it ended early, a fact; "" where it went through.
     """
-    ordered = ranked(trials)
+    ordered = gains.ranked(trials)
     # All trials are against the one way that it goes now.
     now = [Variant(key, key, facts=_bytes(trials, 0)) for key in {_key(one) for one in trials}]
     sides = [(variant.key, trials, 0) for variant in now]
     sides += [(trial.key, [trial], 1) for trial in ordered]
     summary = _summary(name, plain_bytes, ordered)
-    findings = (finding_of(trial, name) for trial in ordered if not trial.reason)
+    findings = (gains.finding_of(trial, name) for trial in ordered if not trial.reason)
     return Sweep(
         name=name,
         started=started,
@@ -86,11 +78,11 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     )
 
 
-def _key(trial: Trial) -> str:
+def _key(trial: gains.Trial) -> str:
     return f"now: {trial.baseline}"
 
 
-def _summary(name: str, size: int | None, ordered: Sequence[Trial]) -> Summary:
+def _summary(name: str, size: int | None, ordered: Sequence[gains.Trial]) -> Summary:
     known = [trial for trial in ordered if not trial.reason]
     measured = [trial for trial in known if trial.pairs]
     against = ordered[0].baseline if ordered else "the way it goes"
@@ -99,7 +91,7 @@ def _summary(name: str, size: int | None, ordered: Sequence[Trial]) -> Summary:
         f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
         "gain of the pairs, with its 95 % interval; what is made once is not in it",
     )
-    return Summary(shortened(headline(name, size, against, known)), facts if measured else ())
+    return Summary(shortened(gains.headline(name, size, against, known)), facts if measured else ())
 
 
 def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
@@ -112,12 +104,12 @@ def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
     return replace(summary, facts=(ended, *summary.facts)) if ended else summary
 
 
-def _variant(trial: Trial, trials: Sequence[Trial]) -> Variant:
+def _variant(trial: gains.Trial, trials: Sequence[gains.Trial]) -> Variant:
     """Return the row of a trial; all ``trials`` have the same baseline, whose runs count."""
     title = REMEDIES[trial.key].title
     if trial.reason:
         return Variant(trial.key, title, "failed", trial.reason, facts={"tried": True})
-    gain, now = gain_of(trial), [trip for other in trials for trip in other.trips[0]]
+    gain, now = gains.gain_of(trial), [trip for other in trials for trip in other.trips[0]]
     facts: Mapping[str, Scalar] = {
         **_bytes([trial], 1),
         "tried": True,
@@ -129,10 +121,10 @@ def _variant(trial: Trial, trials: Sequence[Trial]) -> Variant:
         "equal": trial.equal,
         "prepare_ns": trial.prepare_ns,
     }
-    return Variant(trial.key, title, facts=facts, notes=notes_of(trial, now))
+    return Variant(trial.key, title, facts=facts, notes=gains.notes_of(trial, now))
 
 
-def _bytes(trials: Sequence[Trial], side: int) -> dict[str, Scalar]:
+def _bytes(trials: Sequence[gains.Trial], side: int) -> dict[str, Scalar]:
     trip = next((trial.cold[side] for trial in trials if trial.cold), None)
     if trip is None:
         return {}
@@ -143,7 +135,9 @@ def _bytes(trials: Sequence[Trial], side: int) -> dict[str, Scalar]:
     }
 
 
-def _points(key: str, trials: Sequence[Trial], side: int, size: int | None) -> Iterator[Point]:
+def _points(
+    key: str, trials: Sequence[gains.Trial], side: int, size: int | None
+) -> Iterator[Point]:
     """Yield the points of one side: the first trip is cold, and never averaged with others."""
     cold = [(trial.cold[side], 1) for trial in trials if trial.cold][:1]
     warm = [(trip, trial.loops) for trial in trials for trip in trial.trips[side]]
@@ -162,10 +156,10 @@ def _points(key: str, trials: Sequence[Trial], side: int, size: int | None) -> I
 
 
 def _traces(
-    key: str, trials: Sequence[Trial], side: int, size: int | None
+    key: str, trials: Sequence[gains.Trial], side: int, size: int | None
 ) -> tuple[SweepTrace, ...]:
     cold = next((trial.cold[side] for trial in trials if trial.cold), None)
-    warm = middle_trip([trip for trial in trials for trip in trial.trips[side]])
+    warm = gains.middle_trip([trip for trial in trials for trip in trial.trips[side]])
     shown = (trip and _trace(key, trip) for trip in (cold, warm))
     return shown_runs(key, size, next(shown), [trace for trace in shown if trace])
 

@@ -22,14 +22,7 @@ from jupyter_serprof.views.kit.sheet import (
     Stroke,
     family_color,
 )
-from jupyter_serprof.views.sweep.runs import (
-    Bar,
-    Series,
-    chunk_line,
-    incomplete,
-    series_of,
-    state_text,
-)
+from jupyter_serprof.views.sweep import runs as sweeps
 
 LINE_HEIGHT = 15
 _TICK_ROOM = 62
@@ -104,7 +97,7 @@ _SENTENCES = 14
 class _ChartLine:
     """A series with its colour, and the corners of its mark."""
 
-    series: Series
+    series: sweeps.Series
     color: str
     corners: Sequence[tuple[float, float]]
 
@@ -115,8 +108,8 @@ class _ChartLine:
 
 def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     """Put the lines of a sweep over sizes at ``y``."""
-    warm = series_of(sweep, cold=False)
-    found = warm or series_of(sweep, cold=True)
+    warm = sweeps.series_of(sweep, cold=False)
+    found = warm or sweeps.series_of(sweep, cold=True)
     lines = [
         _ChartLine(each, color, _MARKS[at % len(_MARKS)])
         for at, (each, color) in enumerate(zip(found, _colors(sweep, found), strict=True))
@@ -144,7 +137,7 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
         _put_sentences(sheet, sweep)
 
 
-def _colors(sweep: Sweep, found: Sequence[Series]) -> list[str]:
+def _colors(sweep: Sweep, found: Sequence[sweeps.Series]) -> list[str]:
     """Return a colour for each line; one that is taken gives way to a free one."""
     colors: list[str] = []
     for each in found:
@@ -154,7 +147,7 @@ def _colors(sweep: Sweep, found: Sequence[Series]) -> list[str]:
     return colors
 
 
-def _color(sweep: Sweep, series: Series) -> str:
+def _color(sweep: Sweep, series: sweeps.Series) -> str:
     sums: dict[str, int] = {}
     known = stages_of(*(entry.trace for entry in sweep.traces))
     for point in sweep.points:
@@ -216,7 +209,7 @@ def _put_memcpy(sheet: Sheet, chart: Chart, sweep: Sweep) -> Iterator[str]:
         yield "dotted grey: one memcpy"
 
 
-def _spread(series: Series) -> float:
+def _spread(series: sweeps.Series) -> float:
     ranges = (point.range_ns for point in series.points)
     return sum(math.log10(high / low) for low, high in ranges)
 
@@ -232,7 +225,7 @@ def _put_band(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
             sheet.add(Stroke(around, sheet.theme.tint(line.color), is_filled=True))
 
 
-def _unbroken(series: Series) -> Iterator[tuple[Bar, ...]]:
+def _unbroken(series: sweeps.Series) -> Iterator[tuple[sweeps.Bar, ...]]:
     """Yield stretches of points: a line breaks behind the last size of a piece."""
     rest = series.points
     for end in (*(piece.to_bytes for piece in series.pieces[:-1]), None):
@@ -308,8 +301,8 @@ def _legend(
 
 def _put_sentences(sheet: Sheet, sweep: Sweep) -> None:
     """Say which chunk is best, and why a variant is missing; the text has the laws."""
-    said = [chunk_line(sweep)]
-    said += [f"{clean(one.title)}: {state_text(one)}" for one in incomplete(sweep)]
+    said = [sweeps.chunk_line(sweep)]
+    said += [f"{clean(one.title)}: {sweeps.state_text(one)}" for one in sweeps.incomplete(sweep)]
     wanted = [sentence for sentence in said if sentence]
     hidden = len(wanted) - _SENTENCES
     if hidden > 0:

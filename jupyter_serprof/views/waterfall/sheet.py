@@ -11,15 +11,8 @@ from typing import NamedTuple
 from jupyter_serprof.model import Row, Trace, Waterfall
 from jupyter_serprof.model.units import NOT_APPLICABLE, NOT_SEEN
 from jupyter_serprof.views.blame import put_anatomies
+from jupyter_serprof.views.kit import parts
 from jupyter_serprof.views.kit.bars import density, pieces_of, unaccounted_shares
-from jupyter_serprof.views.kit.parts import (
-    Placed,
-    placed,
-    put_axis,
-    put_grid,
-    put_legend,
-    put_number_heads,
-)
 from jupyter_serprof.views.kit.sheet import (
     MARGIN,
     SMALL,
@@ -30,16 +23,7 @@ from jupyter_serprof.views.kit.sheet import (
     Theme,
     family_color,
 )
-from jupyter_serprof.views.waterfall.table import (
-    SPARE,
-    Line,
-    StageTable,
-    quantities,
-    table_of,
-    waterfall_of,
-    words_of,
-    work_and_wait,
-)
+from jupyter_serprof.views.waterfall import table as tables
 
 #: A piece is drawn by itself from this width on, pixels; smaller ones share buckets this wide.
 _OWN_WIDTH = 2
@@ -144,29 +128,30 @@ class _Frame:
     plot_x: float
     plot_width: float
     #: The columns of numbers, and their right edges.
-    numbers: Placed[Line]
+    numbers: parts.Placed[tables.Line]
     pitch: int
     size: float
 
 
 def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
     """Put the waterfall of a trace at ``y``, with at most ``most_rows`` rows."""
-    table = table_of(trace, most_rows)
+    table = tables.table_of(trace, most_rows)
     frame = _frame(sheet, table)
     put_anatomies(sheet, trace)
     places = _put_heads(sheet, frame, trace)
     bottom = sheet.y + frame.pitch * len(table.lines)
-    put_grid(sheet, places, sheet.y, bottom)
+    parts.put_grid(sheet, places, sheet.y, bottom)
     largest_ns = max((_stage_ns(line) for line in table.lines), default=0)
     for line in table.lines:
         is_largest = _stage_ns(line) == largest_ns > 0
         _put_line(sheet, frame, trace, line, is_bold=is_largest or line.kind == "group")
     _put_total(sheet, frame)
     cells = {one.cell(line) for one, _ in frame.numbers for line in table.lines}
-    put_legend(sheet, _legend(sheet, cells, has_waits=any(line.waits for line in table.lines)))
+    has_waits = any(line.waits for line in table.lines)
+    parts.put_legend(sheet, _legend(sheet, cells, has_waits=has_waits))
 
 
-def _frame(sheet: Sheet, table: StageTable) -> _Frame:
+def _frame(sheet: Sheet, table: tables.StageTable) -> _Frame:
     count = len(table.lines)
     pitch, size = next(((p, s) for most, p, s in _PITCHES if count <= most), _SMALLEST_PITCH)
     named = [line for line in table.lines if line.kind != "group"]
@@ -179,29 +164,31 @@ def _frame(sheet: Sheet, table: StageTable) -> _Frame:
     lane_x = MARGIN + _SWATCH + names + _GAP
     lanes = max(lanes, sheet.measure("where", SMALL, False)) if lanes else -_GAP  # noqa: FBT003
     plot_x = lane_x + min(_WIDEST_LANE, lanes) + _GAP
-    columns = quantities(table)[: _BRIEF if sheet.is_brief else None]
-    numbers, width = placed(sheet, columns, table.lines, size, _GAP, plot_x, SPARE)
+    columns = tables.quantities(table)[: _BRIEF if sheet.is_brief else None]
+    numbers, width = parts.placed(sheet, columns, table.lines, size, _GAP, plot_x, tables.SPARE)
     return _Frame(names, lane_x, lanes > 0, plot_x, width, numbers, pitch, size)
 
 
 def _put_heads(sheet: Sheet, frame: _Frame, trace: Trace) -> list[float]:
-    put_number_heads(sheet, frame.numbers)
+    parts.put_number_heads(sheet, frame.numbers)
     sheet.put(MARGIN, sheet.y + 22, "stage", sheet.theme.muted, SMALL)
     if frame.has_lanes:
         sheet.put(frame.lane_x, sheet.y + 22, "where", sheet.theme.muted, SMALL)
     sheet.y += 31
-    places = put_axis(sheet, frame.plot_x, frame.plot_width, trace.wall_ns)
+    places = parts.put_axis(sheet, frame.plot_x, frame.plot_width, trace.wall_ns)
     sheet.line()
     sheet.y += 2
     return places
 
 
-def _stage_ns(line: Line) -> int:
+def _stage_ns(line: tables.Line) -> int:
     """Return what a whole stage owned; parts and sums of stages are not compared with it."""
     return line.row.self_ns if line.row is not None and line.kind in {"stage", "heading"} else 0
 
 
-def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line, *, is_bold: bool) -> None:
+def _put_line(
+    sheet: Sheet, frame: _Frame, trace: Trace, line: tables.Line, *, is_bold: bool
+) -> None:
     theme, middle = sheet.theme, sheet.y + frame.pitch / 2
     area = Area(frame.plot_x, sheet.y + 3, frame.plot_width, frame.pitch - 6)
     x = MARGIN + _INDENT * line.depth
@@ -209,7 +196,7 @@ def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line, *, is_bold:
         sheet.line(theme.grid)
     if line.row is None:
         sheet.add(hatched(x, middle - 5, 10, 10, theme))
-        sheet.add(*rest_boxes(waterfall_of(trace), trace.wall_ns, area, theme))
+        sheet.add(*rest_boxes(tables.waterfall_of(trace), trace.wall_ns, area, theme))
     elif line.kind == "group":
         sheet.add(*_block_boxes(line, trace.wall_ns, area, theme))
     else:
@@ -221,24 +208,24 @@ def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line, *, is_bold:
     sheet.y += frame.pitch
 
 
-def _stage_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
+def _stage_boxes(line: tables.Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
     """Yield grey boxes where the stage waits and those of its colour, over them, where it works."""
     color = family_color(line.family)
-    work, wait = work_and_wait(line)
+    work, wait = tables.work_and_wait(line)
     if wait is not None:
         yield from row_boxes(wait, wall_ns, area, theme.wait, theme.tint(theme.wait))
     if work is not None:
         yield from row_boxes(work, wall_ns, area, color, theme.tint(color))
 
 
-def _block_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
+def _block_boxes(line: tables.Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
     """Yield the stages of a computation in one bar: at each instant one of them owns the time."""
     for row, stage in sorted(line.members, key=lambda member: not member[1].waits):
         color = theme.wait if stage.waits else family_color(stage.family)
         yield from row_boxes(row, wall_ns, area, color, theme.tint(color))
 
 
-def _put_name(sheet: Sheet, frame: _Frame, line: Line, middle: float) -> None:
+def _put_name(sheet: Sheet, frame: _Frame, line: tables.Line, middle: float) -> None:
     theme, x = sheet.theme, MARGIN + _INDENT * line.depth
     if line.kind == "group":
         room = frame.plot_x - _GAP - x
@@ -257,7 +244,9 @@ def _put_name(sheet: Sheet, frame: _Frame, line: Line, middle: float) -> None:
         sheet.put(frame.lane_x, middle, line.lane, theme.muted, SMALL, room=_WIDEST_LANE)
 
 
-def _put_numbers(sheet: Sheet, frame: _Frame, line: Line, middle: float, *, is_bold: bool) -> None:
+def _put_numbers(
+    sheet: Sheet, frame: _Frame, line: tables.Line, middle: float, *, is_bold: bool
+) -> None:
     theme, put = sheet.theme, partial(sheet.put, size=frame.size, room=WIDEST_NUMBER, side="right")
     for one, right in frame.numbers:
         text = one.cell(line)
@@ -289,4 +278,4 @@ def _legend(
         yield None, f"{NOT_APPLICABLE} does not apply"
     if NOT_SEEN in cells:
         yield None, f"{NOT_SEEN} not seen"
-    yield from ((None, word) for word in words_of(cells))
+    yield from ((None, word) for word in tables.words_of(cells))
