@@ -7,8 +7,6 @@ name; the first pair takes the lowest version of everything that is declared.
 Run: uv run python tests/matrix.py [--list] [--markdown] [PAIR ...]   (a part of its name)
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -6,8 +6,6 @@ line is replaced, and those beside it run until one is red. Nothing here is touc
 Run: uv run python tests/mutations.py [NAME ...]   (a part of the file's path)
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

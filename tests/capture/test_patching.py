@@ -1,7 +1,5 @@
 """Arming and removing: whatever happens in between, every attribute is the identical object."""
 
-from __future__ import annotations
-
 import functools
 import random
 import sys

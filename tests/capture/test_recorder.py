@@ -1,7 +1,5 @@
 """The Recorder: what it takes, from which thread, and how it starts, fails and stops."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,16 +1,10 @@
 """The cause is named first: antipatterns of the corpus, of which a busy machine hides none."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from corpus import Entry, entries
 
 from clusters.seen import attempts
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Trace
+from jupyter_serprof.model import Trace
 
 CLUSTERS = {"ray": "cluster", "dask": "dask_client"}
 CHOSEN = (

@@ -1,7 +1,5 @@
 """Whatever way somebody waits for remote tasks: the tasks own that time."""
 
-from __future__ import annotations
-
 from timeit import timeit
 
 import pytest

@@ -1,22 +1,17 @@
 """``--blame`` in a plain IPython shell: a value, statements, a cell; nothing is held afterwards."""
 
-from __future__ import annotations
-
 import gc
 import weakref
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from shells import Ran
 
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.model import load
 from jupyter_serprof.model.units import format_bytes
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from IPython.core.interactiveshell import InteractiveShell
 
 
 def test_a_value_is_opened_and_pickled_beside_it(shell: InteractiveShell) -> None:

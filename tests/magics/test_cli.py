@@ -1,7 +1,5 @@
 """``python -m jupyter_serprof``: the main job without IPython, in the manner of timeit."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,13 +1,12 @@
 """``--compare`` in a shell and ``sp.compare`` with functions: runs of now against a document."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from made_runs import CODE, FAST_NS, SLOW_NS, made
 from shells import Ran
 
@@ -21,11 +20,6 @@ from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.views.figure import alt_text, sheet_of
 from jupyter_serprof.views.kit.sheet import Label
 from jupyter_serprof.views.notebook.page import html
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from IPython.core.interactiveshell import InteractiveShell
 
 
 def test_a_name_without_an_ending_is_one_file(shell: InteractiveShell, folder: Path) -> None:

@@ -1,23 +1,18 @@
 """%graphstages and %%graphstages in a plain IPython shell, with a cluster in this process."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from dasks import GATE, failing, forgotten, mapped, scheduler_tasks, small_array
+from distributed import Client
+from IPython.core.interactiveshell import InteractiveShell
 from shells import Ran
 
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.model import Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from distributed import Client
-    from IPython.core.interactiveshell import InteractiveShell
 
 #: Typed in part only.
 dask: Any = import_module("dask")

@@ -1,14 +1,13 @@
 """The magics in a plain IPython shell: loading, unloading, completion, cells without a kernel."""
 
-from __future__ import annotations
-
 import pickle
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from interrupts import InterruptAt
 from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
 from shells import Ran
 
 from jupyter_serprof.api import resume
@@ -21,11 +20,6 @@ from jupyter_serprof.magics import show
 from jupyter_serprof.magics.options import FLAGS, LINE_ONLY
 from jupyter_serprof.model import Trace, load
 from jupyter_serprof.model.document import MIME_TYPE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from IPython.core.interactiveshell import InteractiveShell
 
 
 def parts(shell: InteractiveShell) -> dict[str, list[object]]:

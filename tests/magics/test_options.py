@@ -1,7 +1,5 @@
 """Options: what is typed behind a magic becomes options and code, or one clear sentence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,19 +1,13 @@
 """``%serprof --sweep`` and ``sp.sweep``: what is swept, how it is typed, what stays as it was."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from shells import Ran
 
 import jupyter_serprof as sp
 from jupyter_serprof.magics.options import Range, parse
 from jupyter_serprof.model import Sweep, UsageError
-
-if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
 
 VALUE = "%serprof --sweep n=1e3:1e5:3 --repeat 1 --transports pickle,cloudpickle b'x' * n"
 CODE = "%serprof --sweep n=1e3:1e5:3 --repeat 1 pickle.loads(pickle.dumps(b'x' * n))"

@@ -1,7 +1,5 @@
 """Options that exclude or need each other: each pair is refused with the line to write instead."""
 
-from __future__ import annotations
-
 import pytest
 from goldens import check
 

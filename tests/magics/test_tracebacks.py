@@ -1,7 +1,5 @@
 """What a user sees of an exception that passed through a hook: nothing of ours."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pickle

@@ -1,20 +1,15 @@
 """``--try`` as it is typed: values, code, cells, and what is refused."""
 
-from __future__ import annotations
-
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from shells import Ran
 
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.model import Finding
 from jupyter_serprof.views.kit.remarks import finding_remarks
-
-if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
 
 ROWS = "rows = [{'id': at, 'x': at / 7} for at in range(2000)]\n"
 

@@ -1,24 +1,20 @@
 """Hostile files: whatever stands in one, it is refused with a reason, or a document, and small."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random
 import tracemalloc
 import zlib
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from jupyter_serprof.model import Anatomy, DocumentError, Sweep, Trace, load
 from jupyter_serprof.model.anatomy import Part, anatomy_document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 DATA = Path(__file__).parent.parent / "data"
 SEEDS = [json.loads(file.read_text()) for file in sorted(DATA.glob("*.serprof.json"))]

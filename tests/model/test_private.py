@@ -1,9 +1,8 @@
 """A private file: none of what was planted in a document is in it, and the picture still reads."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -39,9 +38,6 @@ from jupyter_serprof.model.private import _Replacements, without_names
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.notebook.page import html
 from jupyter_serprof.views.text import text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: What is planted, by where; some are words that our own sentences have, too.
 SECRETS = {

@@ -1,7 +1,5 @@
 """Culprits: the path to each part that cannot be pickled, found in bounded steps."""
 
-from __future__ import annotations
-
 import collections
 import functools
 import math
@@ -52,7 +50,7 @@ class Refuses:
 class Node:
     """One link of a chain."""
 
-    def __init__(self, following: Node | None) -> None:
+    def __init__(self, following: "Node | None") -> None:
         self.following = following
         self.value = 1
 

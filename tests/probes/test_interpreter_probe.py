@@ -1,7 +1,5 @@
 """The probe of the interpreter: imports, garbage collection and waits are named apart."""
 
-from __future__ import annotations
-
 import asyncio
 import concurrent.futures
 import gc

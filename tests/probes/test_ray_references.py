@@ -1,7 +1,5 @@
 """References that travel: who waits for them, who counts them, and functions that write globals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd  # noqa: F401  (without it there is no DataFrame)

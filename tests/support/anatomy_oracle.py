@@ -1,7 +1,5 @@
 """A second opinion on a pickle: the stream, opcode by opcode, every byte given to one object."""
 
-from __future__ import annotations
-
 import pickle
 import pickletools
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ class Piece:
     """An object in the stream: its bytes, and those of what is inside it."""
 
     size_bytes: int
-    inside: list[Piece] = field(default_factory=list)
+    inside: list["Piece"] = field(default_factory=list)
     is_mark: bool = False
 
 

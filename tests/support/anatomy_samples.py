@@ -1,7 +1,5 @@
 """Objects of many kinds, small: for each the exact bytes are known from its stream."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import datetime as dt
@@ -14,21 +12,18 @@ import random
 import time
 import types
 import uuid
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import attrs
 import numpy as np
 import pandas as pd
+import pytest
 
 from jupyter_serprof.experiments.blame import descent as anatomy_descent
 from jupyter_serprof.experiments.blame import recording as blame
 from jupyter_serprof.objects import picklers as anatomy_pickler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pytest
 
 BUFFER = np.arange(2_500.0)
 TABLE = {f"key {i}": i for i in range(500)}
@@ -56,7 +51,7 @@ class Estimator:
     def __init__(self, depth: int = 3) -> None:
         self.depth = depth
 
-    def fit(self) -> Estimator:
+    def fit(self) -> Self:
         self.coef_ = np.arange(300.0)
         self.trees_ = [Model(threshold=float(i), left=None, right=[i] * 5) for i in range(50)]
         self.classes_ = np.array(["a", "b"], dtype=object)

@@ -1,12 +1,8 @@
 """Ctrl-C at a chosen line."""
 
-from __future__ import annotations
-
 import signal
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from types import FrameType
+from types import FrameType
+from typing import Self
 
 
 class InterruptAt:
@@ -17,7 +13,7 @@ class InterruptAt:
         self.files = files
         self.was_pressed = False
 
-    def __call__(self, frame: FrameType, event: str, _: object) -> InterruptAt | None:
+    def __call__(self, frame: FrameType, event: str, _: object) -> Self | None:
         """Trace one event, as `sys.settrace` wants it."""
         if frame.f_code.co_filename not in self.files:
             return None

@@ -1,7 +1,5 @@
 """The widget, the view while something runs, and who shows what is displayed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -124,7 +122,7 @@ class Screen:
     def __init__(self) -> None:
         self.shown: list[dict[str, Any]] = []
 
-    def display(self, data: dict[str, Any], **__: object) -> Screen:
+    def display(self, data: dict[str, Any], **__: object) -> "Screen":
         self.shown.append(data)
         return self
 

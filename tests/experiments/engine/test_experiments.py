@@ -1,12 +1,11 @@
 """The contract of experiments, over all of them."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.compare.runs import Against, Pairs
 from jupyter_serprof.experiments.engine import experiment
-from jupyter_serprof.experiments.engine.experiment import run
+from jupyter_serprof.experiments.engine.experiment import Experiment, run
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.remedies import graph, trial
@@ -27,15 +26,10 @@ from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
+from jupyter_serprof.model import Sweep, Trace
 from jupyter_serprof.testing import ExperimentContract, make_trace
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from jupyter_serprof.experiments.engine.experiment import Experiment
-    from jupyter_serprof.model import Sweep, Trace
-
-    Call = Callable[[], object]
+Call = Callable[[], object]
 
 TRANSPORTS = ("pickle", "cloudpickle")
 

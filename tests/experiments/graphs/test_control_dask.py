@@ -1,19 +1,13 @@
 """The control beside repeated Dask computations: there where the workers are on this machine."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from dasks import forgotten, small_array
+from distributed import Client
 
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.machine import EACH
 from jupyter_serprof.experiments.graphs import repeats as dask_repeats
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 RUNS = 4
 

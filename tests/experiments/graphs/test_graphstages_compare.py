@@ -1,14 +1,15 @@
 """%graphstages --repeat, --compare and --fail-above, with a cluster in this process."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from dasks import forgotten, mapped, scheduler_tasks, small_array
-from distributed import wait
+from distributed import Client, wait
+from IPython.core.interactiveshell import InteractiveShell
 from made_runs import FAST_NS, made
 from shells import Ran
 
@@ -16,13 +17,6 @@ import jupyter_serprof as sp
 from jupyter_serprof.analysis.findings.dask_facts import task_count
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.model import Sweep, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from distributed import Client
-    from IPython.core.interactiveshell import InteractiveShell
 
 #: Typed in part only.
 dask: Any = import_module("dask")
