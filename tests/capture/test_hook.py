@@ -235,19 +235,24 @@ def test_recursion_records_every_level(library: ModuleType) -> None:
     assert times == [(30, 40), (20, 50), (10, 60), (0, 70)]
 
 
-def test_before_may_replace_arguments_and_after_notes_the_result(library: ModuleType) -> None:
-    """``before`` hands a token to ``after``; what ``after`` returns is kept with the record."""
+@pytest.mark.parametrize(("name", "keywords"), [("function", {"c": 1}), ("coroutine", {})])
+def test_before_may_replace_arguments_and_after_notes_the_result(
+    library: ModuleType, name: str, keywords: dict[str, int]
+) -> None:
+    """``before`` hands a token to ``after``, whose answer is kept; of awaited calls, too."""
     entry = place(
-        "function",
+        name,
         before=lambda args, kwargs: ((args[0] * 2,), kwargs, "token"),
-        after=lambda token, args, kwargs, result: (token, args, kwargs, result[0]),
+        after=lambda *seen: seen,
+        faults="thread",
     )
 
     with listening(entry) as recorder:
-        result = library.function(21, c=1)
+        called = getattr(library, name)(21, **keywords)
+        result = called if keywords else asyncio.run(called)
 
-    assert result[0] == 42
-    assert next(iter(recorder.page))[5] == ("token", (42,), {"c": 1}, 42)
+    assert (result[0] if keywords else result) == 42
+    assert next(iter(recorder.page))[5] == ("token", (42,), keywords, result)
 
 
 def test_a_failing_before_or_after_never_reaches_the_user(library: ModuleType) -> None:
@@ -430,16 +435,6 @@ def test_the_kind_of_hook_follows_the_kind_of_callable(library: ModuleType) -> N
     assert kinds == names
 
 
-def run_without_loop(coroutine: Any) -> object:
-    """Drive a coroutine as IPython does for a cell that never really waits."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        return done.value
-    message = "it waits"
-    raise AssertionError(message)
-
-
 def test_a_coroutine_runs_without_an_event_loop(library: ModuleType) -> None:
     """Whoever drives coroutines without asyncio (IPython, trio) is not disturbed."""
 
@@ -447,27 +442,11 @@ def test_a_coroutine_runs_without_an_event_loop(library: ModuleType) -> None:
         return "done"
 
     vars(library)["coroutine"] = immediate
-    with listening(place("coroutine")) as recorder:
-        result = run_without_loop(library.coroutine())
+    with listening(place("coroutine")) as recorder, pytest.raises(StopIteration) as done:
+        library.coroutine().send(None)
 
-    assert result == "done"
+    assert done.value.value == "done"
     assert len(recorder.page) == 1
-
-
-def test_before_and_after_of_a_coroutine_see_its_call(library: ModuleType) -> None:
-    """Sizes of awaited calls are noted like those of plain ones."""
-    entry = place(
-        "coroutine",
-        before=lambda args, kwargs: ((args[0] * 2,), kwargs, "token"),
-        after=lambda token, args, kwargs, result: (token, result),  # noqa: ARG005
-        faults="thread",
-    )
-
-    with listening(entry) as recorder:
-        result = asyncio.run(library.coroutine(21))
-
-    assert result == 42
-    assert next(iter(recorder.page))[5] == ("token", 42)
 
 
 def test_a_before_that_returns_nonsense_is_a_failure_of_ours(library: ModuleType) -> None:
