@@ -7,7 +7,6 @@ import importlib
 import inspect
 import itertools
 import pickle
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typing import Any, Literal
 
 import cloudpickle
 import pytest
+from pythons import python
 
 from jupyter_serprof.capture.hook import CoroutineMethodHook, Hook, MethodHook, Place
 from jupyter_serprof.capture.patching import arm
@@ -372,7 +372,7 @@ def test_captured_hooks_travel_as_references(
             "    assert hook == functools.reduce(getattr, name.split('.'), library), name\n"
             "assert 'jupyter_serprof' not in sys.modules\n"
         )
-        subprocess.run([sys.executable, "-c", script], check=True)
+        python(script)
     assert all(isinstance(hook, Hook) for hook in hooks)
 
 
@@ -511,4 +511,4 @@ def test_hooks_work_where_page_faults_cannot_be_counted() -> None:
     bare_macos = "types.SimpleNamespace(RUSAGE_SELF=0, getrusage=None)"
 
     for module in ("None", bare_macos):
-        subprocess.run([sys.executable, "-c", script.format(module)], check=True)
+        python(script.format(module))

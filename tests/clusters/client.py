@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import Any
 
+from pythons import python
+
 _SERVER = """
 import sys, tempfile, time
 import ray
@@ -52,28 +54,20 @@ def run_client() -> dict[str, Any]:
     """Record a put and a get through ``ray://`` and return what the document says."""
     port = str(_free_port())
     # The connection stays inside this machine and this test, so it needs no token.
-    environment = os.environ | {"RAY_AUTH_MODE": "disabled"}
+    connection = {"RAY_AUTH_MODE": "disabled"}
     with subprocess.Popen(
         [sys.executable, "-c", _SERVER, port],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=environment,
+        env=os.environ | connection,
     ) as server:
         assert server.stdout is not None
         while server.stdout.readline().strip() != "ready":
             assert server.poll() is None, "the server of Ray Client did not start"
-        done = subprocess.run(
-            [sys.executable, "-c", _CLIENT, port],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            env=environment,
-        )
+        said = python(_CLIENT, port, **connection)
         server.communicate(timeout=60)
-    assert done.returncode == 0, done.stderr[-3000:]
-    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    answer: dict[str, Any] = json.loads(said.splitlines()[-1])
     return answer
 
 

@@ -1,7 +1,6 @@
 """The sampler: user code and graph construction told apart, and nothing left of it afterwards."""
 
 import gc
-import subprocess
 import sys
 import threading
 import time
@@ -10,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pythons import python
 
 from clusters.seen import probe, self_ns, spans, trace_of
 from jupyter_serprof.experiments.engine.recording import Recording
@@ -173,11 +173,7 @@ def test_programs_see_no_thread_more_and_an_interpreter_ends_while_the_sampler_l
         "print(sampler._gone.locked(), threading.active_count() - before)\n"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-
-    assert done.stdout == "True 0\n"
+    assert python(code) == "True 0\n"
 
 
 def test_the_interpreters_switch_interval_is_put_back() -> None:

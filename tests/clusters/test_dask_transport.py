@@ -2,14 +2,13 @@
 
 import json
 import logging
-import subprocess
-import sys
 import threading
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from pythons import python
 
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
@@ -209,9 +208,7 @@ print([variant.key for variant in run(RoundTrip([1], repeat=1)).variants])
 
 def test_dask_is_imported_only_for_those_who_name_it() -> None:
     """Users without Dask see no row of it and wait for no import; afterwards it takes part."""
-    said = subprocess.run(
-        [sys.executable, "-c", _IMPORTED], capture_output=True, text=True, check=True, timeout=120
-    ).stdout.splitlines()
+    said = python(_IMPORTED).splitlines()
 
     local = "['pickle', 'pickle-oob', 'cloudpickle', 'ray'"
     assert said == [f"{local}] False ok True", f"{local}, 'dask']"]

@@ -2,7 +2,6 @@
 
 import importlib
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pythons import python
 
 from clusters.seen import has_row, recorded, row, spans, trace_of
 from jupyter_serprof.api import record
@@ -166,22 +166,6 @@ def test_an_interrupt_while_waiting_keeps_what_was_seen(detail: bool) -> None:
     assert running.end_ns == trace.wall_ns
 
 
-def _in_a_new_process(code: str) -> str:
-    """Run code that prints one word in a Python of its own; it may join the session's cluster."""
-    import ray
-
-    address = ray.get_runtime_context().gcs_address
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(_HEAD) + textwrap.dedent(code), address],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.strip().splitlines()[-1]
-
-
 _HEAD = """
 import sys
 from jupyter_serprof.api import record
@@ -208,6 +192,9 @@ def test_ray_may_be_started_and_shut_down_while_recording() -> None:
 
     What was seen before a shutdown stays; a Ray that does not run is neither asked nor started.
     """
+    import ray
+
+    address = ray.get_runtime_context().gcs_address
     code = """
     with record("all in one") as recording:
         import ray
@@ -238,6 +225,6 @@ def test_ray_may_be_started_and_shut_down_while_recording() -> None:
     assert rows["pickle.dumps"].count == 1
     print("seen, kept, quiet")
     """
-    said = _in_a_new_process(code)
+    said = python(_HEAD + textwrap.dedent(code), address)
 
-    assert said == "seen, kept, quiet"
+    assert said.splitlines()[-1] == "seen, kept, quiet"

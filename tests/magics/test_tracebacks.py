@@ -1,14 +1,12 @@
 """What a user sees of an exception that passed through a hook: nothing of ours."""
 
 import asyncio
-import os
 import pickle
-import subprocess
-import sys
 import traceback
 from pathlib import Path
 
 import pytest
+from pythons import python
 
 import jupyter_serprof as sp
 from jupyter_serprof.capture.hook import Place, hook_for
@@ -78,14 +76,6 @@ assert "only_for_drawing" in sys.modules
 print(trace.outcome, [span.name for span in trace.spans if "drawing" in span.name])
 """
 
-    folders = {"PYTHONPATH": str(tmp_path), "IPYTHONDIR": str(tmp_path / "ipython")}
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, **folders},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=True,
-    )
+    said = python(script, PYTHONPATH=str(tmp_path), IPYTHONDIR=str(tmp_path / "ipython"))
 
-    assert done.stdout.split() == ["error", "[]"]
+    assert said.split() == ["error", "[]"]

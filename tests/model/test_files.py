@@ -3,8 +3,6 @@
 import json
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pythons import python
 from strategies import described, described_sweep, sweeps, traces
 
 from jupyter_serprof.model import DocumentError, SerprofError, Sweep, Trace, load, save_document
@@ -226,8 +225,7 @@ def test_a_full_disk_keeps_the_old_file(file: Path, tmp_path: Path) -> None:
     save_document(SMALL, small)
     save_document(LARGE, large)
 
-    command = [sys.executable, "-c", FULL_DISK, str(small), str(large), str(file)]
-    printed = subprocess.check_output(command, text=True, timeout=60)
+    printed = python(FULL_DISK, str(small), str(large), str(file))
 
     assert "cannot write x.serprof.json" in printed
     assert load(file) == SMALL

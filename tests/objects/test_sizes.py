@@ -2,7 +2,6 @@
 
 import array
 import pickle
-import subprocess
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pythons import python
 
 from jupyter_serprof.objects.ask import size_bytes
 
@@ -149,6 +149,4 @@ def test_asking_for_a_size_imports_no_library() -> None:
         "print(sorted(set(sys.modules) - before), 'numpy' in sys.modules, 'pandas' in sys.modules)"
     )
 
-    printed = subprocess.check_output([sys.executable, "-c", program], text=True)
-
-    assert printed.split("\n")[0] == "[] False False"
+    assert python(program).split("\n")[0] == "[] False False"

@@ -1,13 +1,13 @@
 """Probes: what the base class promises, tried on a made-up library and held to `ProbeContract`."""
 
 import json
-import subprocess
 import sys
 import types
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 
 import pytest
+from pythons import python
 
 from jupyter_serprof import probes
 from jupyter_serprof.analysis import analyse
@@ -221,11 +221,7 @@ def test_the_test_tools_need_neither_pytest_nor_a_library() -> None:
     heavy = "{'pytest', 'numpy', 'ray', 'dask', 'pandas', 'matplotlib', 'hypothesis'}"
     script = f"import sys, jupyter_serprof.testing; print(sorted({heavy} & set(sys.modules)))"
 
-    done = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True
-    )
-
-    assert done.stdout.strip() == "[]"
+    assert python(script) == "[]\n"
 
 
 def test_make_trace_fills_in_what_is_left_out() -> None:

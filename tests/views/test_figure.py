@@ -1,7 +1,5 @@
 """Pictures of documents: where things stand, what is touched, and what is not."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -11,6 +9,7 @@ from compare_samples import FOUND, WALL
 from dask_samples import computation, several
 from hypothesis import given, settings
 from PIL import Image
+from pythons import python
 from size_samples import make_sizes
 from strategies import sweeps, traces
 from test_text import (
@@ -281,11 +280,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("code", PROGRAMS.values(), ids=PROGRAMS)
 def test_matplotlib_of_the_user_stays_as_it_is(code: str) -> None:
     """And the picture of an output costs neither its import nor its drawing."""
-    done = subprocess.run(
-        [sys.executable, "-c", OURS + code], capture_output=True, text=True, check=False
-    )
-
-    assert done.returncode == 0, done.stderr
+    python(OURS + code)
 
 
 def test_the_alternative_text_says_what_the_picture_says() -> None:

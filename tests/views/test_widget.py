@@ -1,7 +1,6 @@
 """The widget, the view while something runs, and who shows what is displayed."""
 
 import json
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from pythons import python
 
 from jupyter_serprof.model import Sweep, Trace, UsageError, load, to_document
 from jupyter_serprof.model.anatomy import Anatomy
@@ -43,7 +43,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, **attributes: object) -> None:
 def test_a_program_has_no_front_end() -> None:
     """Plain Python, where nobody can see a widget."""
     program = "from jupyter_serprof.views.notebook.widget import front_end; print(front_end())"
-    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "none\n"
+    assert python(program) == "none\n"
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_live_view_loads_no_library_that_is_measured() -> None:
         "print(*sys.modules)"
     )
 
-    loaded = set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
+    loaded = set(python(program).split())
 
     assert "anywidget" in loaded
     assert not {"cloudpickle", "ray", "dask", "distributed", "numpy", "pandas"} & loaded

@@ -3,13 +3,12 @@
 import json
 import mmap
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
+from pythons import python
 
 import jupyter_serprof as sp
 from jupyter_serprof.experiments.compare.repeats import Repeats
@@ -196,9 +195,7 @@ for number in range(10):
 print(len(control.times_ns["pickle"]), collections() == counted, state() == before)
 """
 
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-
-    assert ran.stdout.split() == [str(2 * EACH), "True", "True"]
+    assert python(script).split() == [str(2 * EACH), "True", "True"]
 
 
 def test_its_document_stays_small() -> None:

@@ -1,12 +1,11 @@
 """A sweep over several sizes carries its lines and crossovers; a round trip has none."""
 
 import random
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 from laws import SIZES, linear, simulated
+from pythons import python
 
 from jupyter_serprof.experiments.engine.document import summarize_sweep, with_findings
 from jupyter_serprof.experiments.engine.runs import point_of
@@ -58,9 +57,7 @@ def test_a_round_trip_has_no_lines_and_needs_no_numpy() -> None:
         "print(done.fits, done.crossovers, 'numpy' in sys.modules, 'scipy' in sys.modules)\n"
     )
 
-    printed = subprocess.check_output([sys.executable, "-c", program], text=True)
-
-    assert printed.strip() == "() () False False"
+    assert python(program).strip() == "() () False False"
 
 
 def test_a_point_has_the_sum_of_what_a_stage_owned_in_each_computation() -> None:

@@ -1,11 +1,11 @@
 """Transports: what can travel now, and the exact line that helps where one cannot."""
 
-import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from pythons import python
 
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, Ray, Transport
@@ -94,11 +94,7 @@ def test_asking_for_the_state_does_not_import_ray() -> None:
         "print(Ray().state()[0], 'ray' in sys.modules)"
     )
 
-    said = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
-    ).stdout
-
-    assert said in ("not running False\n", "not installed False\n")
+    assert python(code) in ("not running False\n", "not installed False\n")
 
 
 def test_a_ray_that_does_not_run_says_how_to_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
