@@ -13,7 +13,8 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from interrupts import InterruptAt
+from interrupts import pressed
+from threads import in_threads
 
 from jupyter_serprof.capture import patching
 from jupyter_serprof.capture.hook import Place
@@ -349,7 +350,6 @@ def test_random_cycles_in_eight_threads_leave_the_identical_attributes(
     """Recordings in 8 threads at once share hooks and still put every original back."""
     before = attributes(library)
     errors: list[BaseException] = []
-    interval = sys.getswitchinterval()
 
     def work(seed: int) -> None:
         try:
@@ -357,15 +357,7 @@ def test_random_cycles_in_eight_threads_leave_the_identical_attributes(
         except BaseException as error:  # noqa: BLE001  (a thread must not swallow it)
             errors.append(error)
 
-    sys.setswitchinterval(1e-5)
-    try:
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    in_threads(functools.partial(work, seed) for seed in range(8))
 
     assert errors == []
     assert same(before, attributes(library)) == []
@@ -452,21 +444,16 @@ def test_an_interrupt_at_any_line_of_arming_leaves_nothing(
     library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C while probes are armed: everything that the recording armed can be silenced."""
-    before, lines = attributes(library), 0
-    interrupt = InterruptAt(-1, patching.__file__)
+    before, lines, was_pressed = attributes(library), 0, True
 
-    while lines < 500 and (not lines or interrupt.was_pressed):
+    def begin() -> None:
+        arm("Turbo.method", page)
+        arm("function", page)
+
+    while was_pressed and lines < 500:
         lines += 1
-        page, interrupt = recorder(), InterruptAt(lines, patching.__file__)
-        tracing = sys.gettrace()
-        sys.settrace(interrupt)
-        try:
-            arm("Turbo.method", page)
-            arm("function", page)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            sys.settrace(tracing)
+        page = recorder()
+        was_pressed = pressed(begin, lines, patching.__file__)
         # Unlike a signal (bpo-29988), a tracer can come between a with block and its exit.
         monkeypatch.setattr(patching, "_LOCK", threading.RLock())
         patching.silence(page)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 
 import pytest
-from interrupts import InterruptAt
+from interrupts import pressed
+from threads import in_threads
 
 from jupyter_serprof.capture import patching, recorder
 from jupyter_serprof.capture.freeze import Page, freeze
@@ -57,6 +58,12 @@ class LibraryProbe(Probe):
         return [
             Place(f"{self.library}:{name}", f"pickle.{name}", name) for name in ("outer", "inner")
         ]
+
+
+class Late(LibraryProbe):
+    """Watches a library that is imported meanwhile."""
+
+    library = "serprof_late"
 
 
 class BrokenProbe(LibraryProbe):
@@ -151,19 +158,6 @@ def test_eight_threads_have_every_span_on_their_own_lane(library: types.ModuleTy
         assert [(parent.name, parent.lane) for parent in parents] == [("outer", lane)] * CALLS
     assert len(trace.spans) == 2 * THREADS * CALLS
     assert len(trace.lanes) == THREADS + 1
-
-
-def in_threads(calls: list[Callable[[], None]]) -> None:
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        threads = [threading.Thread(target=call) for call in calls]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
 
 
 def test_the_caller_is_the_thread_that_started_the_recording(library: types.ModuleType) -> None:
@@ -300,10 +294,6 @@ def test_a_call_that_still_runs_at_the_stop_does_no_harm(library: types.ModuleTy
 @pytest.mark.usefixtures("library")
 def test_a_library_imported_late_is_watched_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """``import ray`` inside the recorded cell: its probe is armed as soon as the import is done."""
-
-    class Late(LibraryProbe):
-        library = "serprof_late"
-
     probe = Late()
     running = started(probe)
     assert not probe.was_armed
@@ -366,10 +356,6 @@ def test_a_library_imported_while_the_recording_stops_is_not_armed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A thread that finishes an import just after the stop leaves no hook behind."""
-
-    class Late(LibraryProbe):
-        library = "serprof_late"
-
     running = started(Late())
     monkeypatch.setitem(sys.modules, "serprof_late", make_library("serprof_late"))
     running.stop()
@@ -403,17 +389,10 @@ def test_two_threads_that_finish_an_import_arm_a_waiting_probe_once(
 
 def interrupted(call: Callable[[], None], line_count: int) -> bool:
     """Call with Ctrl-C pressed at a line; tell whether it was pressed."""
-    press, tracing = InterruptAt(line_count, patching.__file__, recorder.__file__), sys.gettrace()
-    sys.settrace(press)
-    try:
-        call()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(tracing)
-        # Unlike a signal (bpo-29988), a tracer can come between a with block and its exit.
-        patching._LOCK = threading.RLock()
-    return press.was_pressed
+    was_pressed = pressed(call, line_count, patching.__file__, recorder.__file__)
+    # Unlike a signal (bpo-29988), a tracer can come between a with block and its exit.
+    patching._LOCK = threading.RLock()
+    return was_pressed
 
 
 def in_start(line_count: int) -> bool:

@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from typing import Any
 
 import pytest
+from threads import in_threads
 
 from clusters.seen import has_row, row, self_ns, spans
 from jupyter_serprof.analysis import analyse
@@ -463,11 +464,7 @@ def test_computations_at_the_same_time_are_one_group_whose_tasks_are_nobodys() -
         dask.delayed(meet.wait)(60).compute(scheduler="synchronous")
 
     def both() -> None:
-        threads = [threading.Thread(target=compute) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads([compute] * 2)
         dask.delayed(abs)(-1).compute(scheduler="synchronous")
 
     _, trace, _ = watched(both)

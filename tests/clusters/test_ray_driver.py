@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threads import in_threads
 
 from clusters.seen import attempts, detail, findings, has_row, probe, recorded, row, self_ns, spans
 from jupyter_serprof.probes.ray import driver
@@ -286,14 +287,7 @@ def test_four_threads_are_four_lanes() -> None:
             _put(array)
         together.wait()  # a thread that has ended gives its number to the next one
 
-    def run() -> None:
-        threads = [threading.Thread(target=put_ten) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    _, trace = recorded(run)
+    _, trace = recorded(lambda: in_threads([put_ten] * 4))
 
     for name in ("Worker.put_object", ".serialize", "_serialize_to_pickle5", "dumps"):
         seen = spans(trace, name=name)

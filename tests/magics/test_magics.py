@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from interrupts import InterruptAt
+from interrupts import pressed
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 from shells import Ran
@@ -181,26 +181,21 @@ def test_an_interrupt_at_any_line_of_ours_ends_the_cell_and_leaves_nothing(
     """It is heard, once, as Ctrl-C; nothing is armed any more, and the next cell is recorded."""
     before = parts(shell)
     files = [str(one.__file__) for one in (lines, show, recording, recorder, patching)]
-    pressed = []
+    cells: list[Ran] = []
 
     for line in (round(20 * 1.2**step) for step in range(45)):
-        press, tracing = InterruptAt(line, *files), sys.gettrace()
-        sys.settrace(press)
-        try:
-            ran = Ran(shell, cell)
-        finally:
-            sys.settrace(tracing)
-        pressed.append(press.was_pressed)
+        was_pressed = pressed(lambda: cells.append(Ran(shell, cell)), line, *files)
+        ran = cells[-1]
         assert (armed_places(), active_recorders(), parts(shell)) == ([], (), before), line
         assert "Error in callback" not in ran.out, line
         error = ran.result.error_in_exec or ran.result.error_before_exec
-        assert isinstance(error, KeyboardInterrupt) == press.was_pressed, line
-        assert ("KeyboardInterrupt" in ran.out) == press.was_pressed, line
-        if not press.was_pressed:
+        assert isinstance(error, KeyboardInterrupt) == was_pressed, line
+        assert ("KeyboardInterrupt" in ran.out) == was_pressed, line
+        if not was_pressed:
             break
 
-    assert len(pressed) > 10
-    assert not pressed[-1]
+    assert len(cells) > 10
+    assert not was_pressed
     assert Ran(shell, "%%serprof\npickle.dumps(1)").trace.outcome == "ok"
 
 

@@ -1,6 +1,8 @@
 """Ctrl-C at a chosen line."""
 
 import signal
+import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Self
 
@@ -23,3 +25,16 @@ class InterruptAt:
                 self.was_pressed = True
                 signal.raise_signal(signal.SIGINT)
         return self
+
+
+def pressed(call: Callable[[], object], line_count: int, *files: str) -> bool:
+    """Call with Ctrl-C pressed at the n-th line of some files; tell whether it was."""
+    press, tracing = InterruptAt(line_count, *files), sys.gettrace()
+    sys.settrace(press)
+    try:
+        call()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(tracing)
+    return press.was_pressed

@@ -1,5 +1,9 @@
-"""Documents of runs that are made up, to compare real ones with."""
+"""Runs of code again and again, and documents that are made up to compare them with."""
 
+from collections.abc import Callable
+
+from jupyter_serprof.experiments.compare.repeats import Repeats
+from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Point, Sweep, Variant
 
 CODE = "pickle.dumps([1, 2, 3])"
@@ -20,3 +24,10 @@ def made(wall_ns: int, name: str = CODE) -> Sweep:
         points=points,
         control={"pickle": (10**6,) * 10},
     )
+
+
+def repeats_of(call: Callable[[], object], repeat: int) -> Repeats:
+    """Return the warm runs of a call whose first one has just been made."""
+    with Recording("f()", detail=False) as first:
+        call()
+    return Repeats(call, "f()", traces=[first.trace], repeat=repeat)

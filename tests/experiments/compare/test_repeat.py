@@ -1,26 +1,17 @@
 """Repeats: one piece of code, cold once and warm often, and what there is when it stops early."""
 
 import pickle
-from collections.abc import Callable
 
 import pytest
+from made_runs import repeats_of
 
-from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import from_document, to_document
-
-
-def started(call: Callable[[], object], repeat: int) -> Repeats:
-    first = Recording("f()", detail=False)
-    with first:
-        call()
-    return Repeats(call, "f()", traces=[first.trace], repeat=repeat)
 
 
 def test_the_first_run_is_cold_and_the_others_are_warm() -> None:
     """Cold stays apart: one point of its own, and a trace of its own."""
-    repeats = started(lambda: pickle.dumps([1]), 4)
+    repeats = repeats_of(lambda: pickle.dumps([1]), 4)
 
     sweep = run(repeats)
 
@@ -34,7 +25,7 @@ def test_the_first_run_is_cold_and_the_others_are_warm() -> None:
 
 def test_the_document_is_valid_and_names_what_was_written() -> None:
     """It can be saved, loaded and drawn like a round trip."""
-    repeats = started(lambda: pickle.dumps(b"x" * 1000), 1)
+    repeats = repeats_of(lambda: pickle.dumps(b"x" * 1000), 1)
 
     sweep = run(repeats)
 
@@ -53,7 +44,7 @@ def test_a_run_that_does_not_end_is_left_out_and_said(error: type[BaseException]
         if next(count) == 3:
             raise error
 
-    repeats = started(call, 10)
+    repeats = repeats_of(call, 10)
 
     with pytest.raises(error):
         run(repeats)
@@ -80,7 +71,7 @@ def test_results_are_dropped_between_runs() -> None:
             nonlocal alive
             alive -= 1
 
-    repeats = started(Result, 3)
+    repeats = repeats_of(Result, 3)
 
     run(repeats)
 

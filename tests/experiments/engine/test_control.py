@@ -8,14 +8,13 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
+from made_runs import repeats_of
 from pythons import python
 
 import jupyter_serprof as sp
-from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.engine import machine as control_of
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.machine import EACH, FEWEST, MOST, REST, MachineCheck
-from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.repeats import is_here
 from jupyter_serprof.model import Sweep, from_document, to_document
 from jupyter_serprof.testing import TickClock
@@ -25,10 +24,7 @@ MS = 1_000_000
 
 
 def runs_of(call: Callable[[], object], repeat: int) -> Sweep:
-    first = Recording("f()", detail=False)
-    with first:
-        call()
-    return run(Repeats(call, "f()", traces=[first.trace], repeat=repeat))
+    return run(repeats_of(call, repeat))
 
 
 def pickled() -> object:
@@ -165,10 +161,7 @@ def test_an_interrupt_in_it_stops_the_runs(monkeypatch: pytest.MonkeyPatch) -> N
         return 1
 
     monkeypatch.setattr(control_of, "_duration_ns", interrupted)
-    first = Recording("f()", detail=False)
-    with first:
-        pickled()
-    repeats = Repeats(pickled, "f()", traces=[first.trace], repeat=9)
+    repeats = repeats_of(pickled, 9)
 
     with pytest.raises(KeyboardInterrupt):
         run(repeats)

@@ -3,11 +3,12 @@
 import json
 import pickle
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
+from made_runs import repeats_of
 
-from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.engine.experiment import Telling, run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
@@ -206,15 +207,9 @@ def test_repeats_grow_and_are_quiet_when_short(clock: TickClock) -> None:
     """--repeat tells as a round trip does."""
     told: list[int] = []
 
-    def repeats(each_ms: int, count: int) -> Repeats:
-        first = Recording("f()", detail=False)
-        with first:
-            pickle.dumps(1)
-        return Repeats(lambda: clock.advance_ms(each_ms), "f()", traces=[first.trace], repeat=count)
+    for each_ms, count in ((40, 10), (300, 4)):
+        repeats = repeats_of(partial(clock.advance_ms, each_ms), count)
+        run(repeats, lambda sweep: told.append(len(sweep.points)))
+        told.append(-count)
 
-    run(repeats(40, 10), lambda sweep: told.append(len(sweep.points)))
-    short = list(told)
-    run(repeats(300, 4), lambda sweep: told.append(len(sweep.points)))
-
-    assert short == []
-    assert told == [3, 4]
+    assert told == [-10, 3, 4, -4]
