@@ -61,10 +61,8 @@ def test_a_number_beyond_int64_is_refused_when_written(length: int) -> None:
     """A document never holds a number that another reader would round."""
     column = [2**63] * length
 
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match="int64"):
         pack(column)
-
-    assert "int64" in str(caught.value)
 
 
 def _raw(data: str) -> bytes:
@@ -121,10 +119,9 @@ def test_a_zip_bomb_takes_no_more_memory_than_its_announced_length() -> None:
     bomb = packed(bytes(64_000_000), 8)
 
     tracemalloc.start()
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match="the 8 values"):
         unpack(bomb)
     peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
-    assert "the 8 values" in str(caught.value)
     assert peak_bytes < 2_000_000

@@ -520,7 +520,5 @@ def test_a_variable_that_is_gone_is_told() -> None:
     """Deleted between the look and the click."""
     offer = SizeOffer(dict)
 
-    with pytest.raises(UsageError, match="Press Refresh") as caught:
+    with pytest.raises(UsageError, match=r"no variable x any more.*Press Refresh"):
         offer.start(Plan("variable:x", ("pickle",), 1e3, 1e6))
-
-    assert "no variable x any more" in str(caught.value)

@@ -508,10 +508,8 @@ def test_a_wrong_option_is_told_with_a_remedy(options: dict[str, Any]) -> None:
     """Before anything is pickled."""
     value = Raises()
 
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError, match=str(next(iter(options.values())))):
         blame(value, **options)
-
-    assert str(next(iter(options.values()))) in str(raised.value)
 
 
 def test_the_collector_and_the_object_are_as_before() -> None:

@@ -62,10 +62,8 @@ def test_the_trace_of_a_running_recording_is_refused_with_the_remedy() -> None:
     """Reading too early is answered with when to read."""
     recording = Recording("x", detail=False)
 
-    with recording, pytest.raises(SerprofError) as caught:
+    with recording, pytest.raises(SerprofError, match="after its with block"):
         _ = recording.trace
-
-    assert "after its with block" in str(caught.value)
 
 
 def test_only_the_first_stop_decides_the_outcome() -> None:

@@ -346,11 +346,10 @@ def test_a_timeout_releases_the_futures_and_says_how_far_it_was(
     """The error has the count and a longer time; the partial trace is there."""
     experiment = stages(mapped(gated), compute=compute, timeout_s=0.05)
 
-    with pytest.raises(ComputationTimeoutError) as caught:
+    late = r"x was not done after 0\.05 s: 0 of .*Give it more time: --timeout 0\.5"
+    with pytest.raises(ComputationTimeoutError, match=late):
         run(experiment)
 
-    assert "x was not done after 0.05 s: 0 of " in str(caught.value)
-    assert "Give it more time: --timeout 0.5" in str(caught.value)
     assert experiment.document.outcome == "interrupted"
     summary = experiment.document.summary
     assert summary is not None
@@ -450,21 +449,20 @@ def test_a_timeout_needs_a_cluster() -> None:
     """A local scheduler cannot be given up: refused before it runs, with what to do."""
     made = mapped(gated)
 
-    with dask.config.set(scheduler="threads"), pytest.raises(UsageError) as caught:
+    with (
+        dask.config.set(scheduler="threads"),
+        pytest.raises(UsageError, match=r"local scheduler.*client = Client\(\)"),
+    ):
         run(stages(made, timeout_s=1.0))
 
-    assert "local scheduler" in str(caught.value)
-    assert "client = Client()" in str(caught.value)
     assert not ARRIVED.is_set()
 
 
 @pytest.mark.parametrize("timeout", [0, -1, True, "5s", float("nan"), float("inf")])
 def test_a_timeout_is_a_number_of_seconds_above_0(timeout: Any) -> None:
     """Refused before anything runs."""
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match="timeout=60"):
         sp.graphstages(lambda: pytest.fail("it ran"), timeout=timeout)
-
-    assert "timeout=60" in str(caught.value)
 
 
 def test_an_asynchronous_client_is_refused_with_the_way_to_go() -> None:
