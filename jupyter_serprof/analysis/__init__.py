@@ -25,7 +25,9 @@ from jupyter_serprof.model import Limits, Trace, stages_of
 __all__ = ["analyse"]
 
 
-def analyse(trace: Trace, limits: Limits | None = None, rules: Iterable[Rule] = ()) -> Trace:
+def analyse(
+    trace: Trace, limits: Limits | None = None, rules: Iterable[Rule] = (), code: str = ""
+) -> Trace:
     """Return the trace with its waterfall, findings and summary.
 
     Parameters
@@ -36,6 +38,8 @@ def analyse(trace: Trace, limits: Limits | None = None, rules: Iterable[Rule] = 
         What this machine's memory can do; None if it was not measured.
     rules
         Findings of plug-ins, beside ours.
+    code
+        What was typed, by whose names remedies are written; else the name of the trace.
     """
     known = stages_of(trace)
     keys = {span.stage: None for span in trace.spans}
@@ -44,5 +48,5 @@ def analyse(trace: Trace, limits: Limits | None = None, rules: Iterable[Rule] = 
     told = replace(trace, stages=described, limits=limits or trace.limits)
     with shared_walk(told.spans):
         full = replace(told, waterfall=partition(told))
-        full = outlined(replace(full, findings=find(full, rules)))
+        full = outlined(replace(full, findings=find(full, rules, code=code)))
         return replace(full, summary=summarize(full))

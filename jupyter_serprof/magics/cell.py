@@ -23,6 +23,7 @@ from jupyter_serprof.magics.options import (
 from jupyter_serprof.magics.show import Typed, tried, usage_errors
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import UsageError
+from jupyter_serprof.model.units import without_literals
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -134,6 +135,7 @@ class CellRecorder:
         syntax, options = asked
         typed = Typed(self._shell, options, syntax)
         entry.recording, entry.typed = _recording(typed), typed
+        entry.recording.code = without_literals(source.partition("\n")[2])
         entry.recording.stop_at_traceback(lambda: self._open[-1:] == [entry])
         entry.recording.start()
 
@@ -220,6 +222,7 @@ def _run_inside(typed: Typed) -> object:
     if _lacks_library(typed.syntax):
         api.require_dask()
     code, recording = typed.compiled(), _recording(typed)
+    recording.code = without_literals(typed.options.code)
     with typed.telling(lambda error: _trace(typed, recording, error)), recording:
         value = code.call()
     with api.kept(lambda: _trace(typed, recording)):

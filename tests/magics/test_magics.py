@@ -18,7 +18,7 @@ from jupyter_serprof.experiments.engine import recording
 from jupyter_serprof.magics import run as lines
 from jupyter_serprof.magics import show
 from jupyter_serprof.magics.options import FLAGS, LINE_ONLY
-from jupyter_serprof.model import Trace, load
+from jupyter_serprof.model import Trace, load, to_document
 from jupyter_serprof.model.document import MIME_TYPE
 
 
@@ -62,6 +62,16 @@ def test_a_document_draws_itself_without_the_extension(bare: InteractiveShell) -
     assert "pickle in-band takes " in drawn.out
     assert MIME_TYPE in bare.display_formatter.format(bare.user_ns["sweep"])[0]  # type: ignore[union-attr]
     assert "[<Sweep value>]" in printed.out
+
+
+def test_remedies_have_the_names_of_a_cell_that_the_document_does_not_keep(
+    shell: InteractiveShell,
+) -> None:
+    ran = Ran(shell, "%%serprof\njob = lambda: 1\ndata = pickle.dumps(job)")
+
+    assert ran.trace.name == "cell"
+    assert "data = cloudpickle.dumps(job)" in ran.trace.findings[0].remedy
+    assert "lambda: 1" not in str(to_document(ran.trace))
 
 
 @pytest.mark.parametrize("again", ["%load_ext jupyter_serprof", "%reload_ext jupyter_serprof"])

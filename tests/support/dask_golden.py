@@ -227,6 +227,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (tiny(tasks=199), tiny(tasks=200)),
         (tiny(compute=100.1), tiny()),
         (tiny(wall=1_001), tiny(wall=1_000)),
+        (tiny(optimize=510, wall=1_840), tiny(optimize=510, wall=1_800)),
     ],
     "dask.many-layers": [(run(layers=999), run(layers=1_000))],
     "dask.main-functions": [

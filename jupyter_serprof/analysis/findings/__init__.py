@@ -318,12 +318,14 @@ RULES: Sequence[Rule] = (
 )
 
 
-def find(trace: Trace, more: Iterable[Rule] = (), name: str = "") -> tuple[Finding, ...]:
+def find(
+    trace: Trace, more: Iterable[Rule] = (), name: str = "", code: str = ""
+) -> tuple[Finding, ...]:
     """Return the findings of a trace by our rules and more: the cause, warnings, the rest.
 
     The cause explains most of the time, a third of it at least. A rule that fails is told as a
-    finding. Remedies name the variable ``name``, and what stands in the code, which is the name of
-    the trace.
+    finding. Remedies name the variable ``name``, and what stands in the code: that of a line is the
+    name of its trace.
     """
     rules = (_found(rule, trace) for rule in (*RULES, *more))
     found = [finding for findings in rules for finding in _costliest(findings, trace)]
@@ -331,7 +333,7 @@ def find(trace: Trace, more: Iterable[Rule] = (), name: str = "") -> tuple[Findi
     cause = max(found, key=lambda one: (one.rule == _REFUSED, one.share or 0.0), default=None)
     if cause is not None and is_cause(cause):
         found.sort(key=lambda finding: finding is not cause)
-    roles = roles_of(trace.name) | ({NAME: name} if name.isidentifier() else {})
+    roles = roles_of(code or trace.name) | ({NAME: name} if name.isidentifier() else {})
     return tuple(named(finding, roles) for finding in found)
 
 

@@ -24,6 +24,8 @@ TINY_TASKS = 200
 WANTED_SHARE = 0.1
 #: Of a run that scheduled for less than this share of its time, tasks are small enough.
 SCHEDULING_SHARE = 0.1
+#: Of the time goes into tasks beside their work, on workers and on the wire too.
+PAID_SHARE = 1 / 3
 MANY_LAYERS = 1_000
 MAIN_FUNCTIONS = 1_000
 SERIALIZE_SHARE = 0.1
@@ -57,7 +59,9 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     """
     tasks, work_ns = facts.task_count(trace), facts.compute_ns(trace)
     scheduled_ns, (threads, busy_ns) = facts.scheduling_ns(trace), facts.workers(trace)
-    is_much = scheduled_ns >= SCHEDULING_SHARE * trace.wall_ns
+    carries = (facts.dispatched_bytes(trace) or 0) >= dask_payload.PAYLOAD_BYTES * (tasks or 0)
+    share = self_share(trace, *facts.OF_EACH_TASK, *([] if carries else ["dask.dispatch"]))
+    is_much = scheduled_ns >= SCHEDULING_SHARE * trace.wall_ns or share >= PAID_SHARE
     if not tasks or tasks < TINY_TASKS or not work_ns or not threads or not is_much:
         return
     if scheduled_ns < work_ns / threads:
@@ -67,7 +71,6 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     name, count = _largest_prefix(trace)
     of = f"; {format_count(count)} of them are `{name}`" if name else ""
     busy = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
-    carries = (facts.dispatched_bytes(trace) or 0) >= dask_payload.PAYLOAD_BYTES * tasks
     yield Finding(
         "dask.tiny-tasks",
         "warn",
@@ -86,7 +89,7 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         spans=facts.spans_of(trace, "dask.schedule"),
         because=f"{format_ns(each_ns)} of scheduling for {format_ns(own_ns)} of work on "
         f"{counted(threads, 'worker thread')}{of}",
-        share=self_share(trace, *facts.OF_EACH_TASK, *([] if carries else ["dask.dispatch"])),
+        share=share,
     )
 
 

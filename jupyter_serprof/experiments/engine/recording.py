@@ -54,10 +54,12 @@ class Recording:
     ----------
     trace
         The document, made when it is first asked for after the block ended.
+    code
+        What was typed, without literals: remedies are written by its names, it is not kept.
     """
 
     def __init__(self, name: str, *, detail: bool, also: Sequence[Probe] = ()) -> None:
-        self.name = name
+        self.name, self.code = name, ""
         self._recorder = Recorder([*available_probes(detail=detail), *also])
         self._outcome = "ok"
         self._trace: Trace | None = None
@@ -166,7 +168,7 @@ class Recording:
 
             # Outside: it only looks, so Ctrl-C ends it, and who asks again has the document.
             rules = [rule for one in self._recorder.probes for rule in getattr(one, "rules", ())]
-            self._trace = analyse(self._frozen, measure_limits(), rules)
+            self._trace = analyse(self._frozen, measure_limits(), rules, self.code)
             self._frozen = None
         return self._trace
 
