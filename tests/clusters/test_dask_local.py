@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from threads import in_threads
 
-from clusters.seen import has_row, row, self_ns, spans
+from clusters.seen import has_row, recorded, row, self_ns, spans
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.freeze import Draft, Page, freeze
 from jupyter_serprof.capture.hook import Place
@@ -28,6 +28,7 @@ from jupyter_serprof.probes.dask.local.lanes import GETS, MATERIALIZE, complete_
 from jupyter_serprof.probes.dask.local.probe import DaskLocalProbe
 from jupyter_serprof.probes.dask.local.process_clock import TaskClock
 from jupyter_serprof.probes.dask.local.processes import Roads
+from jupyter_serprof.probes.dask.local.threads import ready_ns
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.testing import ProbeContract
 
@@ -251,6 +252,23 @@ def test_threads_have_lanes_as_workers_without_names() -> None:
     assert together_ns >= 0.999 * DELAY_S * 1e9
     assert row(trace, "dask.execute").busy_ns >= 2 * 0.999 * DELAY_S * 1e9
     assert 0 < row(trace, "dask.execute").self_ns <= from_first_to_last_ns
+
+
+def count(seconds: float) -> int:
+    """Run pure Python for so long, as measured on this thread's own clock."""
+    end = time.thread_time() + seconds
+    return sum(1 for _ in iter(lambda: min(time.thread_time(), end), end))
+
+
+@pytest.mark.skipif(ready_ns() is None, reason="this system does not tell who waits for a core")
+@pytest.mark.parametrize(("work", "is_held"), [(count, True), (time.sleep, False)])
+def test_threads_that_hold_the_interpreter_take_turns(work: Any, is_held: bool) -> None:
+    """Pure Python runs one at a time; who sleeps needs neither the interpreter nor a core."""
+    calls = [dask.delayed(work)(0.05) for _ in range(12)]
+
+    _, trace = recorded(lambda: dask.compute(*calls, scheduler="threads", num_workers=2))
+
+    assert ("dask.gil" in {found.rule for found in trace.findings}) is is_held
 
 
 def test_synchronous_tasks_are_the_callers_own_work() -> None:

@@ -180,6 +180,14 @@ def in_turn(name: str, workers: int, count: int = 6, took: float = 100) -> list[
     return [(name, 1 + at % workers, 5 + at // workers * took, took) for at in range(count)]
 
 
+def in_threads(ready: int, second: float = 100, wall: float = 110) -> Trace:
+    """Return two threads that run tasks for 100 ms, which were ready for so many ms."""
+    lanes = [f"worker 1/thread {at}" for at in (1, 2)]
+    run = ("dask.schedule", CLIENT, 0, wall, None, -1, {"ready_ns": ready * 10**6})
+    tasks = [("dask.execute", lanes[0], 5, 100), ("dask.execute", lanes[1], 5, second)]
+    return make_trace([run, ("dask.wait", CLIENT, 5, 100, None, 0), *tasks], wall_ms=wall)
+
+
 def looped(count: int, workers: int = 1, waits: int | None = None, graphs: int = 0) -> Trace:
     """Return computations of one task each, if not said otherwise, most of which are waited for."""
     tasks = in_turn("slow", workers, count)
@@ -228,6 +236,12 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (tiny(compute=100.1), tiny()),
         (tiny(wall=1_001), tiny(wall=1_000)),
         (tiny(optimize=510, wall=1_840), tiny(optimize=510, wall=1_800)),
+    ],
+    "dask.gil": [
+        (in_threads(79), in_threads(80)),
+        (in_threads(146), in_threads(145)),
+        (in_threads(100, second=49), in_threads(100, second=50)),
+        (in_threads(100, wall=260), in_threads(100, wall=240)),
     ],
     "dask.many-layers": [(run(layers=999), run(layers=1_000))],
     "dask.main-functions": [

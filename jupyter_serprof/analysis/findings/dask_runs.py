@@ -32,6 +32,8 @@ JOINED_BYTES = 1_000_000
 #: Half of it: what one task takes that is worth to be parted.
 LONG_NS = 600_000_000
 MANY_PARTITIONS, MANY_STEPS, PARTITION_BYTES = 50, 8, 1_000_000
+#: Threads that are ready for as long as one of them; their tasks overlap all the same.
+HELD, TOGETHER = (0.8, 1.45), 1.5
 _EXECUTE, _FINAL = "dask.execute", "finalize"
 _FUTURES = frozenset({"submit", "map"})
 _GATHER = "results = [future.result() for future in <futures>]   # submit all, then wait"
@@ -212,6 +214,30 @@ def small_partitions(trace: Trace) -> Iterable[Finding]:
                 )
 
 
+def held_by_interpreter(trace: Trace) -> Iterable[Finding]:
+    """Find threads that run one at a time, as each holds the interpreter: processes would not."""
+    tasks = [span for _, span in indexed(trace, _EXECUTE)]
+    runs = {
+        at: n for at, span in indexed(trace, "dask.schedule") if (n := number(span, "ready_ns"))
+    }
+    lanes, window_ns = len({span.lane for span in tasks}), covered_ns(tasks)
+    busy_ns, ready_ns = sum(span.duration_ns for span in tasks), sum(runs.values())
+    share = self_share(trace, _EXECUTE) * (1 - 1 / max(1, lanes))
+    is_held = HELD[0] * window_ns <= ready_ns <= HELD[1] * window_ns
+    if runs and is_held and busy_ns >= TOGETHER * window_ns and share >= WORTH_SHARE:
+        yield Finding(
+            "dask.gil",
+            "warn",
+            f"{counted(lanes, 'thread')} took turns: the tasks hold Python's interpreter",
+            {"threads": lanes, "ready_ns": ready_ns, "busy_ns": busy_ns},
+            '<lazy>.compute(scheduler="processes")   # processes, or a `distributed.Client` with '
+            "some, run Python side by side; numpy and pandas mostly do in threads",
+            spans=tuple(runs),
+            because=f"{format_ns(busy_ns)} of tasks, a thread could run in {format_ns(ready_ns)} of it",
+            share=share,
+        )
+
+
 def pool_start(trace: Trace) -> Iterable[Finding]:
     """Find processes that are started and ended for one computation, which takes less."""
     started = [i for i, span in indexed(trace, "import") if span.lane.startswith("worker")]
@@ -257,4 +283,13 @@ def no_worker(trace: Trace) -> Iterable[Finding]:
         )
 
 
-RULES = (one_by_one, one_task, shuffle, text_files, small_partitions, pool_start, no_worker)
+RULES = (
+    one_by_one,
+    one_task,
+    shuffle,
+    text_files,
+    small_partitions,
+    held_by_interpreter,
+    pool_start,
+    no_worker,
+)

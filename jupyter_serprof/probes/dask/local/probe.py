@@ -30,6 +30,7 @@ from jupyter_serprof.probes.dask.local.lanes import (
 )
 from jupyter_serprof.probes.dask.local.processes import Roads, is_local, with_clocks
 from jupyter_serprof.probes.dask.local.tables import add_facts
+from jupyter_serprof.probes.dask.local.threads import note_end, note_start, tell_ready
 
 _TASK_PLACE = "dask.local:execute_task"
 _WAIT_PLACE = "dask.local:queue_get"
@@ -143,7 +144,9 @@ def scheduler_places() -> list[Place]:
     processes = "dask.multiprocessing"
     inner = {"dask.state": "dask.schedule.state"}
     return [
-        Place("dask.threaded:get_async", "dask.schedule", GETS[0]),
+        Place(
+            "dask.threaded:get_async", "dask.schedule", GETS[0], before=note_start, after=note_end
+        ),
         Place("dask.local:get_async", "dask.schedule", GETS[1]),
         Place(f"{processes}:get_async", "dask.schedule", GETS[2], before=_with_clocks),
         Place("dask.local:convert_legacy_graph", "dask.materialize", "dask.convert", inner),
@@ -205,6 +208,7 @@ class DaskLocalProbe(Probe):
     def refine(self, run: Page) -> None:
         """Add the tasks, their lanes, the computations and their tables."""
         complete_steps(run)
+        tell_ready(run.drafts, GETS[0])
         if not self._logs:
             return
         calls = Calls(self._logs["dask.task"], self._logs["dask.queue"], self.roads)
