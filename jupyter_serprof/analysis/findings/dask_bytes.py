@@ -54,7 +54,7 @@ def _embedded(trace: Trace, entry: facts.Record) -> Finding:
     crosses = f"{format_bytes(crossing)} go to workers" if (crossing or 0) > (size or 0) else ""
     return Finding(
         "dask.large-object",
-        "warn",
+        "info" if count == 1 and not by else "warn",  # a key of its own, sent once
         f"{called} of {format_bytes(size)} is embedded in the graph{by}",
         {
             "object": word(entry, "object"),

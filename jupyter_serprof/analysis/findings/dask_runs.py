@@ -233,7 +233,7 @@ def held_by_interpreter(trace: Trace) -> Iterable[Finding]:
             '<lazy>.compute(scheduler="processes")   # processes, or a `distributed.Client` with '
             "some, run Python side by side; numpy and pandas mostly do in threads",
             spans=tuple(runs),
-            because=f"{format_ns(busy_ns)} of tasks, a thread could run in {format_ns(ready_ns)} of it",
+            because=f"threads could run in {format_ns(ready_ns)} of {format_ns(busy_ns)} of tasks",
             share=share,
         )
 
