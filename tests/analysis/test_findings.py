@@ -37,11 +37,20 @@ def in_band(
     )
 
 
-def walked(elements: int | None, walk_ms: float, kind: object = "Point") -> Trace:
+def walked(
+    elements: int | None,
+    walk_ms: float,
+    kind: object = "Point",
+    pickle_ms: float = 1,
+    size: int = 0,
+) -> Trace:
     """Return a put of a list, 100 ms long, in which Ray walks its elements."""
-    noted = {"elements": elements, "element_type": kind}
+    noted, around = {"elements": elements, "element_type": kind}, {"total_bytes": size or None}
     return make_trace(
-        [("ray.msgpack", CALLER, 0, walk_ms + 1), ("ray.pickle", CALLER, 0, 1, None, 0, noted)],
+        [
+            ("ray.msgpack", CALLER, 0, walk_ms + pickle_ms, None, -1, around),
+            ("ray.pickle", CALLER, 0, pickle_ms, None, 0, noted),
+        ],
         wall_ms=100,
     )
 
@@ -292,6 +301,10 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     "ray.msgpack-walk": [
         (walked(9_999, 20), walked(10_000, 20)),
         (walked(10_000, 9.9), walked(10_000, 10)),
+        (
+            walked(10_000, 2, pickle_ms=8, size=40_960_000),
+            walked(10_000, 2, pickle_ms=8, size=40_959_999),
+        ),
     ],
     "ray.same-object": [
         (again((7, 100_000)), again((7, 100_000), (7, 100_000))),

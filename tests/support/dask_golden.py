@@ -140,6 +140,11 @@ def embedded(size: int | None, layer: str = "mysum", name: str = ARRAY, count: i
     return run(graph=size, tables=[graph_table((f"{layer}-{HASH}", name, size, count))])
 
 
+def in_graphs(size: int) -> Trace:
+    """Return two graphs that embed what looks alike."""
+    return run(graph=9_000_000, tables=[graph_table(("f", ARRAY, size, 1))] * 2)
+
+
 def tiny(**changes: Any) -> Trace:
     """Return 400 tasks for which the scheduler needs as long as two threads compute."""
     return run(**{"schedule": 95, "compute": 100, **changes})
@@ -219,6 +224,7 @@ _FIRST: list[Task] = [("finalize-f", 1, 5, 100), ("train", 1, 110, 300)]
 #: rule -> (below the threshold, at it)
 DASK_GOLDEN: Mapping[str, list[Pair]] = {
     "dask.large-object": [
+        (in_graphs(4_999_999), in_graphs(5_000_000)),
         (embedded(9_999_999), embedded(10_000_000)),
         (run(graph=6_000_000, out_of_band=3_999_999), run(graph=6_000_000, out_of_band=4_000_000)),
         (embedded(9_999_999, "random_sample", ""), embedded(10_000_000, "random_sample", "")),

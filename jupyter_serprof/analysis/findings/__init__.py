@@ -42,6 +42,9 @@ REPEATED_BYTES = 100_000
 CAPTURED_BYTES = 1_000_000
 WALKED_ELEMENTS = 10_000
 WALK_SHARE = 0.1
+#: Of an element; what is larger takes its time for its bytes.
+SMALL_BYTES = 4_096
+_ELEMENTS = ("ray.pickle", "ray.unpack", "ray.unpickle", "gc")
 IMPORT_SHARE = 0.1
 IMPORT_NS = 10_000_000
 TOUCHED_BYTES = 8_000_000
@@ -110,11 +113,16 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
         if (elements := number(span, "elements") or 0) >= WALKED_ELEMENTS
     }
     walk = row_of(trace, "ray.msgpack")
-    if walked and walk and self_share(trace, "ray.msgpack") >= WALK_SHARE:
+    if not walked or walk is None:
+        return
+    inner = trace.spans[max(walked, key=walked.__getitem__)]
+    largest = trace.spans[inner.parent] if inner.parent >= 0 else inner
+    size = number(largest, "total_bytes")
+    is_small = size is not None and size < SMALL_BYTES * sum(walked.values())
+    share = self_share(trace, "ray.msgpack", *_ELEMENTS[: len(_ELEMENTS) * is_small])
+    if share >= WALK_SHARE:
         kinds = dict.fromkeys(text(trace.spans[index], "element_type") for index in walked)
         kind, total = ", ".join(filter(None, kinds)), sum(walked.values())
-        inner = trace.spans[max(walked, key=walked.__getitem__)]
-        largest = trace.spans[inner.parent] if inner.parent >= 0 else inner
         # Of a list only the first element was looked at.
         first = f"; the first is of type `{kind}`" if kind else ""
         yield Finding(
@@ -126,7 +134,7 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
             spans=_pointed(walked),
             because=f"a Python callback for each took {format_ns(walk.self_ns)}{first}; few arrays "
             "need none",
-            share=self_share(trace, "ray.msgpack"),
+            share=share,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.findings import dask_facts as facts
@@ -38,9 +39,16 @@ def large_object(trace: Trace) -> Iterable[Finding]:
     Nothing is said where no graph was pickled: threads share what is embedded.
     """
     entries = facts.records(trace, "dask.graph") if _sent(trace) else []
-    large = [entry for entry in entries if (whole(entry, "bytes") or 0) >= LARGE_BYTES]
+    sent = Counter[object]()  # the same in each of many graphs
+    for entry in entries:
+        sent[_same(entry)] += whole(entry, "bytes") or 0
+    large = [entry for entry in entries if sent[_same(entry)] >= LARGE_BYTES]
     objects = [_embedded(trace, entry) for entry in large if word(entry, "object")]
     yield from objects or _large_graphs(trace)
+
+
+def _same(entry: facts.Record) -> tuple[str, str]:
+    return word(entry, "object"), word(entry, "name")
 
 
 def _embedded(trace: Trace, entry: facts.Record) -> Finding:
