@@ -89,7 +89,7 @@ def blocking_get_in_an_async_actor():
     )
 
 
-@entry("ray: ray-core/actors/async_api", "ray.blocking-in-async")
+@entry("ray: ray-core/actors/async_api", "ray.get-in-loop")
 def blocking_get_in_an_async_cell():
     """ray.get in a coroutine of the driver: the other coroutines stand still."""
 

@@ -32,7 +32,7 @@ def list_of_floats():
     return (lambda: put_and_get(values)[5]), (lambda: float(put_and_get(array)[5]))
 
 
-@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.not-zero-copy")
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.msgpack-walk")
 def many_small_arrays():
     """A dict of thousands of small arrays, where one two-dimensional array would do."""
     table = np.random.default_rng(0).random((30_000, 20))
@@ -110,7 +110,7 @@ def slow_reducer():
     return (lambda: len(vars(put_and_get(slow)))), (lambda: len(vars(put_and_get(quick))))
 
 
-@entry("ray: ray-core/objects#passing-object-arguments", "ray.many-references")
+@entry("ray: ray-core/objects#passing-object-arguments", "ray.tiny-tasks")
 def task_with_hundreds_of_references():
     """One task with hundreds of references as arguments, each of a tiny result."""
 

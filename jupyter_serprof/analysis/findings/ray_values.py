@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from jupyter_serprof.analysis.findings.ray import _GETS, POINTED_SPANS, _outermost
-from jupyter_serprof.analysis.spans import indexed, inside, number, text
+from jupyter_serprof.analysis.spans import WORDS, indexed, inside, number, text
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.trace import FORKED
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
@@ -121,7 +121,7 @@ def global_written(trace: Trace) -> Iterable[Finding]:
                 "info",
                 f"`{function}` writes to `{names[0]}`, a global that each worker has of its own",
                 {"names": ", ".join(map(str, names))},
-                "shared = ray.remote(Shared).remote()   # an actor holds what tasks share",
+                f"{WORDS}an actor holds what tasks share",
                 spans=(at,),
                 because="the one of the notebook stays as it is",
             )
@@ -136,7 +136,7 @@ def reference_out_of_band(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"{counted(count, 'ObjectRef')} in a pickle that Ray did not make",
                 {"references": count},
-                "f.remote([ref])   # inside of a list it stays a reference, and Ray counts it",
+                f"{WORDS}inside of a list argument it stays a reference, and Ray counts it",
                 spans=(at,),
                 because="Ray keeps the object until this process ends, or loses it too early",
             )
