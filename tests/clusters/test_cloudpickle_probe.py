@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import cloudpickle
 import numpy as np
+import pandas as pd
 import pytest
 
 from clusters.seen import detail, probe, recorded, row, spans
@@ -112,8 +113,6 @@ class _Plain:
 
 
 def _table() -> dict[str, object]:
-    import pandas as pd
-
     return {
         "numbers": [1, 2.5, None, True, 10**30],
         "nested": {"tuple": (1, ("a", b"b")), "set": frozenset({1})},

@@ -3,25 +3,26 @@
 # distributed is typed in part.
 # mypy: disable-error-code="no-untyped-call, attr-defined"
 
-from __future__ import annotations
-
 import gc
 import operator
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
+import cloudpickle
+import dask
+import dask.array as da
+import distributed.scheduler as module
+import numpy as np
 import pytest
+from distributed import Client, wait
+from distributed.protocol import pickle
 
 from clusters.seen import attempts, detail, has_row, probe, recorded, row, self_ns, spans, trace_of
 from jupyter_serprof.analysis.spans import number
 from jupyter_serprof.api import record
+from jupyter_serprof.model import Table, Trace
 from jupyter_serprof.probes.dask.cluster import agent_name, load_agent
-
-if TYPE_CHECKING:
-    from distributed import Client
-
-    from jupyter_serprof.model import Table, Trace
 
 pytestmark = pytest.mark.usefixtures("dask_client")
 
@@ -46,8 +47,6 @@ def column(trace: Trace, key: str, name: str) -> dict[Any, Any]:
 
 
 def array_sum(chunks: int = 5) -> float:
-    import dask.array as da
-
     x = da.ones((100 * chunks, 100 * chunks), chunks=(100, 100))
     total: float = (x + x.T).sum().compute()
     return total
@@ -99,7 +98,6 @@ def test_each_task_is_counted_once() -> None:
 
 def test_a_slow_task_is_execution() -> None:
     """200 ms of sleep in a task are found in Execution and in the table of its prefix."""
-    import dask
 
     def sleepy() -> int:
         time.sleep(DELAY_S)
@@ -145,8 +143,6 @@ def test_an_object_that_is_slow_to_pickle_is_graph_serialization() -> None:
     """Each time that Dask tries to pickle it is 200 ms of serialization on the client."""
     import sys
 
-    import dask
-
     slow = slow_object(DELAY_S, 0)
     task = dask.delayed(bool)(slow)
 
@@ -164,8 +160,6 @@ def test_an_object_that_is_slow_to_pickle_is_graph_serialization() -> None:
 
 def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
     """The scheduler unpickles the graph with all that is embedded in it."""
-    import dask
-
     task = dask.delayed(bool)(slow_object(0, DELAY_S))
 
     # Workers have their say meanwhile: an instant of theirs is not the scheduler's.
@@ -177,9 +171,6 @@ def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
 
 def test_a_graph_with_an_array_says_who_holds_its_bytes_and_what_leaves_the_scheduler() -> None:
     """2 MB embedded in the graph go to the scheduler once and to workers with each task."""
-    import dask
-    import numpy as np
-
     big = np.random.default_rng(0).random(250_000)
     tasks = [dask.delayed(operator.getitem)(big, number) for number in range(20)]
 
@@ -201,9 +192,6 @@ def test_what_is_sent_is_what_would_be_sent_without_us(
     monkeypatch: pytest.MonkeyPatch, dask_client: Client
 ) -> None:
     """The graph, its keys and its annotations are byte for byte the same."""
-    import dask.array as da
-    from distributed.protocol import pickle
-
     messages: list[dict[str, Any]] = []
     monkeypatch.setattr("uuid.uuid4", lambda: UUID(int=7))  # an expression makes itself a token
     monkeypatch.setattr(type(dask_client), "_send_to_scheduler", lambda _, m: messages.append(m))
@@ -247,7 +235,6 @@ def test_nothing_is_left_behind(dask_client: Client) -> None:
 
 def test_an_interrupt_while_waiting_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was measured until then is there, the interrupt propagates, nothing stays armed."""
-    import dask
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -265,7 +252,6 @@ def test_an_interrupt_while_waiting_leaves_nothing_behind(monkeypatch: pytest.Mo
 
 def test_a_task_that_raises_gives_its_own_exception() -> None:
     """The user's exception comes through; the stages until then are there."""
-    import dask
 
     def fail() -> None:
         raise ZeroDivisionError
@@ -284,8 +270,6 @@ def test_a_task_that_raises_gives_its_own_exception() -> None:
 
 def test_several_computations_are_groups_of_rows() -> None:
     """Each blocking call has its own rows, with the name of what it computed."""
-    import dask.array as da
-
     x = da.ones((300, 300), chunks=(100, 100))
 
     _, trace = recorded(lambda: (x.sum().compute(), x.mean().compute()))
@@ -300,8 +284,6 @@ def test_several_computations_are_groups_of_rows() -> None:
 
 def test_tasks_that_are_computed_again_are_counted(dask_client: Client) -> None:
     """A second computation of the same lazy values repeats all of its tasks."""
-    import dask
-
     tasks = [dask.delayed(abs)(-number) for number in range(5)]
     keys = [task.key for task in tasks]
 
@@ -325,8 +307,6 @@ def test_layers_that_are_computed_again_are_counted_though_fused_tasks_have_othe
     way: str,
 ) -> None:
     """What is fused has another key each time; a collection that is kept is futures."""
-    import dask
-    import dask.array as da
 
     def slow(block: Any) -> Any:
         time.sleep(0.01)
@@ -372,8 +352,6 @@ def test_futures_and_scatter_are_seen(dask_client: Client) -> None:
 
 def test_a_second_client_is_not_disturbed(dask_client: Client) -> None:
     """Another client computes during a recording as ever; its graphs are named as another's."""
-    from distributed import Client
-
     with Client(dask_client.cluster, set_as_default=False) as other:
         values, trace = recorded(
             lambda: (
@@ -388,8 +366,6 @@ def test_a_second_client_is_not_disturbed(dask_client: Client) -> None:
 
 def test_tasks_of_the_same_name_are_not_taken_for_ours(dask_client: Client) -> None:
     """What was submitted before counts for nothing, whatever it shares with ours."""
-    from distributed import wait
-
     earlier = dask_client.map(time.sleep, [0.011, 0.012, 0.013, 0.014, 0.015, 0.016], pure=False)
 
     def ours() -> None:
@@ -406,8 +382,6 @@ def test_what_was_sent_before_is_not_ours_where_the_scheduler_takes_it_in_later(
     monkeypatch: pytest.MonkeyPatch, dask_client: Client
 ) -> None:
     """Graphs that were under way when the recording began count for nothing in it."""
-    import distributed.scheduler as module
-
     original: Any = module._materialize_graph
 
     def slow(*args: Any, **kwargs: Any) -> Any:
@@ -455,9 +429,6 @@ def test_recordings_that_overlap_leave_nothing_behind(dask_client: Client) -> No
     """Two recordings of which the first ends first put every original back."""
     import importlib._bootstrap as seam
 
-    import cloudpickle
-    from distributed.protocol import pickle
-
     def seams() -> list[object]:
         return [cloudpickle.dumps, pickle.cloudpickle, seam._find_and_load]
 
@@ -475,8 +446,6 @@ def test_recordings_that_overlap_leave_nothing_behind(dask_client: Client) -> No
 
 def test_layers_and_functions_of_the_notebook_are_counted() -> None:
     """The number of layers is known before sending; what pickle could not do is counted."""
-    import dask
-
     tasks = [dask.delayed(lambda number: number)(number) for number in range(7)]
 
     _, trace = recorded(lambda: dask.compute(*tasks))
@@ -491,8 +460,6 @@ def test_layers_and_functions_of_the_notebook_are_counted() -> None:
 
 def test_results_and_inputs_have_their_bytes(dask_client: Client) -> None:
     """The gather carries the result; transfers between workers carry what they moved."""
-    import numpy as np
-
     first, second = (worker for worker in dask_client.scheduler_info()["workers"])
 
     def moved() -> object:
@@ -507,7 +474,6 @@ def test_results_and_inputs_have_their_bytes(dask_client: Client) -> None:
 
 def test_optimization_on_the_scheduler_is_not_called_scheduling() -> None:
     """A thread of the scheduler optimizes while its event loop waits: the work owns the time."""
-    import dask
 
     def slow(graph: Any, keys: Any) -> Any:
         del keys

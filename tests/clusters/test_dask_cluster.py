@@ -3,19 +3,24 @@
 # distributed is typed in part.
 # mypy: disable-error-code="no-untyped-call, attr-defined, union-attr"
 
-from __future__ import annotations
-
 import asyncio
+import colorsys
 import importlib
 import logging
 import operator
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
+import dask
+import dask.array as da
 import pytest
+from distributed import Client, LocalCluster, Nanny
+from distributed.worker import Worker
 
 from clusters.outside import Outside, outside_cluster
 from clusters.seen import has_row, probe, recorded, row, trace_of
@@ -28,12 +33,6 @@ from jupyter_serprof.probes.dask.cluster import (
     load_agent,
     shipped,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
-
-    from distributed import Client
 
 MS = 1_000_000
 
@@ -53,8 +52,6 @@ class Without:
 @pytest.fixture(scope="module")
 def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
     """Give a scheduler and two workers as processes of their own, without this package."""
-    from distributed import Client
-
     with outside_cluster(tmp_path_factory.mktemp("outside")) as cluster:
         with Client(cluster.address) as client:
             client.wait_for_workers(2)
@@ -64,8 +61,6 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
 @pytest.fixture
 def outside_client(outside: Outside) -> Iterator[Client]:
     """Give a client of that cluster, the only one that recordings follow."""
-    from distributed import Client
-
     with Client(outside.address) as client:
         yield client
 
@@ -83,9 +78,6 @@ def refusing_client() -> Iterator[Client]:
 
 
 def _threads(refused: list[str]) -> Iterator[Client]:
-    import dask
-    from distributed import Client, LocalCluster
-
     with dask.config.set({"distributed.scheduler.blocked-handlers": refused}):
         cluster = LocalCluster(
             n_workers=1,
@@ -99,8 +91,6 @@ def _threads(refused: list[str]) -> Iterator[Client]:
 
 
 def array_sum() -> float:
-    import dask.array as da
-
     x = da.ones((500, 500), chunks=(100, 100))
     total: float = (x + x.T).sum().compute()
     return total
@@ -132,7 +122,6 @@ def test_a_cluster_without_this_package_is_seen_whole(outside_client: Client) ->
 
 def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
     """The computation goes on with the other worker; what the dead one noted is lost, and said."""
-    from distributed import Client
 
     def slow_one(_: int) -> int:
         time.sleep(0.05)
@@ -156,9 +145,6 @@ def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
 
 def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(tmp_path: Any) -> None:
     """The user's error propagates, the recording ends in bounded time and says what is lost."""
-    import dask
-    from distributed import Client
-
     recording, soon = record("gone"), dask.config.set({"serprof.patience": 5})
     with outside_cluster(tmp_path, workers_count=1) as cluster, soon:
         client = Client(cluster.address)
@@ -183,8 +169,6 @@ def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(tmp_path: Any) ->
 
 def test_a_scheduler_that_was_gone_before_is_named(tmp_path: Any) -> None:
     """The client looks for it for a while, and the cell fails or waits for no reason it shows."""
-    from distributed import Client
-
     with (
         outside_cluster(tmp_path) as cluster,
         Client(cluster.address, set_as_default=False) as client,
@@ -260,7 +244,6 @@ def test_names_that_distributed_lost_are_listed(
 
 def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> None:
     """An asynchronous client cannot be asked to wait: agents are shipped from another thread."""
-    from distributed import Client
 
     async def work() -> tuple[int, Any]:
         async with Client(outside.address, asynchronous=True) as client:
@@ -289,8 +272,6 @@ def test_the_agent_stands_alone() -> None:
 
 def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
     """A client that vanishes leaves no wrapper on the scheduler, and none on its workers."""
-    from distributed import Client
-
     name = agent_name()
 
     def is_running() -> bool:
@@ -341,8 +322,6 @@ def test_agents_go_where_a_scheduler_of_this_process_hears_of_the_end_too_late(
     dask_client: Client,
 ) -> None:
     """The client shares its agent with that scheduler, and is the first to give it up."""
-    import dask
-
     with dask.config.set({"serprof.patience": 0.85}), record("late"):
         dask_client.submit(operator.neg, 1, pure=False).result()
         busy = dask_client.cluster.scheduler.loop
@@ -400,8 +379,6 @@ def test_a_worker_that_comes_meanwhile_is_on_the_same_clock(
     outside_client: Client, tmp_path: Any
 ) -> None:
     """Its clock is asked for in the end, and nobody reads of an error in its log."""
-    from distributed import Nanny
-
     (cluster,) = clusters_of([outside_client])
     address = outside_client.scheduler.address
 
@@ -449,8 +426,6 @@ def test_what_workers_guess_of_the_clock_of_their_own_process_moves_no_task(
     runs: list[float],
 ) -> None:
     """Here the scheduler's clock is known better: tasks stay where they ran."""
-    from distributed.worker import Worker
-
     guesses = {"now": guessed_s}
     monkeypatch.setattr(
         Worker, "scheduler_delay", property(lambda _: guesses["now"], lambda *_: None), False
@@ -476,7 +451,6 @@ def test_a_client_that_is_made_in_the_recording_is_not_taken_for_another(
     outside_client: Client,
 ) -> None:
     """Its graph has no agent: that is said, and what others' clusters did is not shown for it."""
-    from distributed import Client
 
     def made() -> object:
         address = outside_client.scheduler.address
@@ -510,7 +484,6 @@ def test_a_failed_import_shows_no_frame_of_ours(outside_client: Client) -> None:
 
 def test_first_use_imports_of_others_are_named_apart(outside_client: Client) -> None:
     """What a worker imports to unpickle its first task is not blamed on the specification."""
-    import colorsys
 
     def forget() -> None:
         sys.modules.pop("colorsys", None)
@@ -531,9 +504,6 @@ def test_a_cluster_without_workers_is_told_while_the_cell_waits(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The line stands there before the first worker comes, once, and in the document."""
-    import dask
-    from distributed import Client, LocalCluster
-
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster) as client,

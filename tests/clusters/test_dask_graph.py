@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from dask.blockwise import Blockwise
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.objects.culprits import find_culprits
@@ -256,7 +258,6 @@ def test_the_graph_stays_as_it_is() -> None:
 
 def test_no_lazy_layer_is_iterated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Materializing the layers of an array takes seconds and stays in its pickle."""
-    from dask.blockwise import Blockwise
 
     def refuse(self: object) -> Iterator[object]:
         raise AssertionError(self)
@@ -518,9 +519,6 @@ def test_a_graph_that_cannot_be_read_has_no_table() -> None:
 
 def test_the_graph_of_an_older_dask_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """In 2024.8 a Blockwise has its template in ``dsk``, and a layer may have a number."""
-    from dask.blockwise import Blockwise
-    from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
-
     array = np.zeros(200_000)
     older: Any = object.__new__(Blockwise)
     vars(older).update(dsk={"a": (len, array)}, indices=(), io_deps={})

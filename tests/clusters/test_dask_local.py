@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
+import cloudpickle
 import pytest
 from threads import in_threads
 
@@ -376,8 +377,6 @@ def test_processes_tell_bytes_both_ways_and_their_own_times(pool: ProcessPoolExe
 
 def test_a_result_with_times_behind_it_is_the_same_result() -> None:
     """Unpickling stops where the pickle stops."""
-    import cloudpickle
-
     clock = TaskClock()
     task, given = dask.delayed(increment)(1), [1, "two", {3: 4.0}]
     value, _ = clock.loads(cloudpickle.dumps((task, {})))
@@ -408,8 +407,6 @@ def test_callbacks_see_what_they_saw_before(pool: ProcessPoolExecutor) -> None:
 
 def test_functions_of_the_user_that_pickle_are_left_alone(pool: ProcessPoolExecutor) -> None:
     """Who gives others is served by them; then their time is the scheduler's."""
-    import cloudpickle
-
     task = dask.delayed(increment)(1)
 
     result, trace, _ = watched(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from ray.util import dask as dask_on_ray
 
 from clusters.seen import has_row, row, self_ns, spans
 from jupyter_serprof.analysis import analyse
@@ -26,8 +27,6 @@ DELAY_S = 0.3
 
 
 def scheduler() -> Any:
-    from ray.util import dask as dask_on_ray
-
     return dask_on_ray.ray_dask_get
 
 
@@ -102,8 +101,6 @@ def test_a_slow_task_is_ray_execution() -> None:
 
 def test_the_configured_scheduler_is_seen_too() -> None:
     """``enable_dask_on_ray`` holds the function; what it calls is watched."""
-    from ray.util import dask as dask_on_ray
-
     x = da.ones((40,), chunks=10)
 
     with warnings.catch_warnings():

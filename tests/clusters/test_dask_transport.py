@@ -11,7 +11,7 @@ import pytest
 from pythons import python
 
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
+from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter, _frame_facts
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.model import Sweep, Variant, from_document, to_document
 
@@ -79,8 +79,6 @@ def test_points_tell_what_was_moved() -> None:
 
 def test_a_compressed_header_is_told() -> None:
     """Serializers may compress; the header says which frames are."""
-    from jupyter_serprof.experiments.roundtrip.by_dask import _frame_facts
-
     header = {"serializer": "dask", "compression": ("lz4", None)}
     nested = {"is-collection": True, "sub-headers": [header], "frame-lengths": [2]}
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import ray
 
 from clusters.seen import attempts, recorded, self_ns, spans
 from jupyter_serprof.model import Trace
@@ -55,8 +56,6 @@ def _is_found(function: Callable[[], object], stage: str) -> bool:
 @pytest.mark.usefixtures("cluster")
 def test_a_slow_reducer_is_found_in_the_pickle_inside_put() -> None:
     """``__reduce__`` that sleeps is blamed on Pickle by Ray, not on the store."""
-    import ray
-
     value = SlowReduce()
 
     assert _is_found(lambda: ray.put(value), "ray.pickle")
@@ -66,8 +65,6 @@ def test_a_slow_reducer_is_found_in_the_pickle_inside_put() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_slow_setstate_is_found_in_the_unpickle_inside_get() -> None:
     """``__setstate__`` that sleeps is blamed on unpickling, not on waiting."""
-    import ray
-
     reference = ray.put(SlowState())
 
     assert _is_found(lambda: ray.get(reference), "ray.unpickle")
@@ -77,7 +74,6 @@ def test_a_slow_setstate_is_found_in_the_unpickle_inside_get() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_slow_task_is_found_in_execute_on_a_worker() -> None:
     """A task that sleeps 300 ms owns that much of the wall time as Execute."""
-    import ray
 
     @ray.remote
     def sleepy() -> int:
@@ -103,7 +99,6 @@ def test_a_slow_task_is_found_in_execute_on_a_worker() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_slow_steps_of_a_task_are_told_apart() -> None:
     """An argument slow to unpickle and a result slow to pickle are not called Execute."""
-    import ray
 
     def slow(method: str) -> Any:
         # Made here, so that it travels by value: workers cannot import this file.

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import ray
 from pythons import python
 
 from clusters.seen import has_row, recorded, row, spans, trace_of
@@ -25,8 +26,6 @@ pytestmark = [pytest.mark.ray]
 @pytest.mark.usefixtures("cluster")
 def test_an_unpicklable_object_raises_what_ray_raises() -> None:
     """Type and message are Ray's; the time until it failed is in the document."""
-    import ray
-
     value = {"lock": threading.Lock()}
     with pytest.raises(TypeError) as bare:
         ray.put(value)
@@ -43,8 +42,6 @@ def test_an_unpicklable_object_raises_what_ray_raises() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:
     """600 MB into 500 MB: Ray falls back to disk or refuses, with us as without us."""
-    import ray
-
     value = np.zeros(600_000_000 // 8)
 
     def outcome() -> tuple[str, Any]:
@@ -66,8 +63,6 @@ def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
     """GetTimeoutError passes through; the time until then is waiting."""
-    import ray
-
     may_end = tmp_path / "may end"
 
     @ray.remote
@@ -92,7 +87,6 @@ def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_task_that_raises_keeps_its_road() -> None:
     """The error reaches the user as ever; the document shows where the task had been."""
-    import ray
 
     @ray.remote
     def fail() -> None:
@@ -135,7 +129,6 @@ def _names_in(frame: types.FrameType | None) -> Iterator[str]:
 @pytest.mark.usefixtures("cluster")
 def test_an_interrupt_while_waiting_keeps_what_was_seen(detail: bool) -> None:
     """Stop in the middle of ray.get: interrupted, spans kept, everything removed."""
-    import ray
 
     @ray.remote
     def never_done() -> None:
@@ -192,8 +185,6 @@ def test_ray_may_be_started_and_shut_down_while_recording() -> None:
 
     What was seen before a shutdown stays; a Ray that does not run is neither asked nor started.
     """
-    import ray
-
     address = ray.get_runtime_context().gcs_address
     code = """
     with record("all in one") as recording:

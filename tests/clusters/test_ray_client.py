@@ -5,7 +5,9 @@ import types
 from typing import Any
 
 import pytest
+import ray
 
+from clusters.client import run_client
 from clusters.seen import has_row, probe, recorded, row
 
 pytestmark = [pytest.mark.ray]
@@ -25,8 +27,6 @@ class _ConnectedClient(types.ModuleType):
 @pytest.mark.usefixtures("cluster")
 def test_a_client_gets_outer_timings_and_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process outside the cluster: one span for each put and get, no stages invented."""
-    import ray
-
     monkeypatch.setitem(sys.modules, "ray.util.client", _ConnectedClient("ray.util.client"))
 
     value, trace = recorded(lambda: ray.get(ray.put([1, 2, 3])))
@@ -45,8 +45,6 @@ def test_a_client_gets_outer_timings_and_a_sentence(monkeypatch: pytest.MonkeyPa
 def test_a_real_client_gets_outer_timings_and_a_sentence() -> None:
     """The same against a server of Ray Client on the loopback; needs grpcio (``ray[client]``)."""
     pytest.importorskip("grpc", reason="Ray Client needs grpcio: pip install 'ray[client]'")
-    from clusters.client import run_client
-
     answer: dict[str, Any] = run_client()
 
     assert answer["value"] == [1, 2, 3]

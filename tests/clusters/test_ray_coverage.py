@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import ray
+from ray._private.serialization import SerializationContext
+from ray._private.worker import Worker
 
 from clusters.seen import attempts, row
 
@@ -33,14 +36,10 @@ def _slow_down(
 
 
 def _get(size_bytes: int) -> Callable[[], object]:
-    import ray
-
     return partial(ray.get, ray.put(_array(size_bytes)))
 
 
 def _put(size_bytes: int) -> Callable[[], object]:
-    import ray
-
     return partial(ray.put, _array(size_bytes))
 
 
@@ -82,9 +81,6 @@ def test_each_step_is_in_its_stage(
     share: str,
 ) -> None:
     """A step of Ray that takes 50 ms longer is found where it belongs, and nothing is left over."""
-    from ray._private.serialization import SerializationContext
-    from ray._private.worker import Worker
-
     delay_s, call = 0.05, make(size_bytes)
     for place in slow:
         _slow_down(monkeypatch, Worker, place.partition(".")[2], delay_s)

@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+import ray
+from ray._private.worker import Worker
 from threads import in_threads
 
 from clusters.seen import attempts, detail, findings, has_row, probe, recorded, row, self_ns, spans
@@ -23,15 +28,11 @@ def _array(size_bytes: int) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _put(value: object) -> object:
-    import ray
-
     return ray.put(value)
 
 
 def _roundtrip(value: object) -> tuple[object, object]:
     """Put and get; the reference is returned too, because dropping it takes Ray 0.1-0.9 ms."""
-    import ray
-
     reference = ray.put(value)
     return ray.get(reference), reference
 
@@ -58,26 +59,18 @@ def test_sizes_of_an_array_are_exact(size_bytes: int) -> None:
 
 
 def _frame() -> object:
-    import pandas as pd
-
     return pd.DataFrame({"a": np.arange(100_000.0), "b": np.arange(100_000)})
 
 
 def _text_frame() -> object:
-    import pandas as pd
-
     return pd.DataFrame({"text": ["some text"] * 50_000})
 
 
 def _table() -> object:
-    import pyarrow as pa
-
     return pa.table({"a": np.arange(100_000.0), "b": [str(i) for i in range(100_000)]})
 
 
 def _polars() -> object:
-    import polars as pl
-
     return pl.DataFrame({"a": np.arange(100_000.0)})
 
 
@@ -113,7 +106,6 @@ def test_zero_copy_is_told_by_address(kind: str) -> None:
 
 def test_a_small_result_of_a_task_is_on_the_heap() -> None:
     """Results up to 100 kB come inline: read-only and with a base, but not zero-copy."""
-    import ray
 
     @ray.remote
     def small() -> Any:
@@ -206,9 +198,6 @@ def test_detail_tells_producer_pull_and_map_apart(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A task that sleeps 300 ms in the wait, then 60 ms of pull and 50 ms of map: each its own."""
-    import ray
-    from ray._private.worker import Worker
-
     waits, get_objects, begin = ray.wait, Worker.get_objects, tmp_path / "begin"
 
     @ray.remote
@@ -247,7 +236,6 @@ def test_detail_tells_producer_pull_and_map_apart(
 
 def test_detail_keeps_the_promise_of_a_timeout() -> None:
     """With a timeout nothing is waited for before: the get is the wait, which the task explains."""
-    import ray
 
     @ray.remote
     def produce() -> int:
@@ -263,8 +251,6 @@ def test_detail_keeps_the_promise_of_a_timeout() -> None:
 
 def test_detail_asks_a_part_of_the_gets_that_need_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is at hand costs two more calls each time: few are enough, and all gets are told."""
-    import ray
-
     reference = ray.put(b"x" * 1_000_000)
     monkeypatch.setattr(driver, "_AT_HAND_NS", 10**12)  # also on a busy machine
     monkeypatch.setattr(driver, "_MOST_PART", 10**9)  # however long the recording is

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import ray
 
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.probes.ray import tasks as ray_tasks
@@ -291,7 +292,6 @@ def test_who_pressed_ctrl_c_waits_for_no_report(reads: list[list[Any]]) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_what_a_submission_gives_back_tells_the_id_of_its_task() -> None:
     """References, lists of them, generators and actors; a task of no results tells nothing."""
-    import ray
 
     @ray.remote(num_cpus=0)
     def ident() -> bytes:

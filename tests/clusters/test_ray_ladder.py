@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import ray
+from ray._private import worker as ray_worker
+from ray._private.state import GlobalState
+from ray._private.worker import Worker
 
 from clusters.seen import has_row, probe, recorded, row, spans
 
@@ -29,8 +33,6 @@ def _take_away(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
 
 
 def _roundtrip() -> Any:
-    import ray
-
     return ray.get(ray.put(np.arange(100_000)))
 
 
@@ -60,8 +62,6 @@ def test_a_name_that_is_missing_merges_its_time_into_what_is_around_it(
 
 def test_a_blind_probe_finds_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that are no longer called: the user's own puts tell, and the document says it."""
-    from ray._private import worker as ray_worker
-
     monkeypatch.setattr(
         ray_worker.Worker, "put_around", vars(ray_worker.Worker)["put_object"], raising=False
     )
@@ -79,8 +79,6 @@ def test_a_blind_probe_finds_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_no_object_is_put_that_the_user_did_not_put(monkeypatch: pytest.MonkeyPatch) -> None:
     """A put of our own ends the process where the raylet is dead."""
-    from ray._private.worker import Worker
-
     put: list[object] = []
     original = Worker.put_object
 
@@ -101,8 +99,6 @@ def test_without_task_events_the_driver_is_still_seen(
     monkeypatch: pytest.MonkeyPatch, *, is_there: bool
 ) -> None:
     """A Ray that keeps its events elsewhere, or cannot read them, loses the workers' lanes only."""
-    import ray
-    from ray._private.state import GlobalState
 
     @ray.remote
     def one() -> int:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+import ray
 
 from clusters.seen import attempts, detail, findings, has_row, probe, recorded, row, spans
 from jupyter_serprof.model import Summary, Trace
@@ -17,14 +18,10 @@ _ROAD = ("ray.schedule", "ray.arguments", "ray.execute", "ray.outputs")
 
 
 def _remote(function: Any) -> Any:
-    import ray
-
     return ray.remote(function)
 
 
 def _get(reference: Any) -> Any:
-    import ray
-
     return ray.get(reference)
 
 
