@@ -4,9 +4,9 @@ import functools
 import random
 import sys
 import threading
-import types
 from collections.abc import Callable, Iterator
 from itertools import permutations
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -61,14 +61,14 @@ PLACES = [
 ]
 
 
-def make_library() -> types.ModuleType:
-    module = types.ModuleType(NAME)
+def make_library() -> ModuleType:
+    module = ModuleType(NAME)
     exec(SOURCE, vars(module))  # noqa: S102  (a library of the test's own)
     return module
 
 
 @pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
+def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """A library that only this test knows; nothing of it stays armed."""
     module = make_library()
     monkeypatch.setitem(sys.modules, NAME, module)
@@ -79,12 +79,12 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
     assert not left
 
 
-def owner_of(module: types.ModuleType, place: str) -> tuple[Any, str]:
+def owner_of(module: ModuleType, place: str) -> tuple[Any, str]:
     path, _, attribute = place.rpartition(".")
     return (getattr(module, path) if path else module), attribute
 
 
-def attributes(module: types.ModuleType) -> dict[str, object]:
+def attributes(module: ModuleType) -> dict[str, object]:
     """Return what the namespaces hold; an inherited attribute is not there."""
     found = {}
     for place in PLACES:
@@ -106,7 +106,7 @@ def arm(place: str, sink: Recorder) -> Subscription:
     return patching.arm(Place(f"{NAME}:{place}", "user"), sink)
 
 
-def use(module: types.ModuleType, place: str) -> object:
+def use(module: ModuleType, place: str) -> object:
     """Call what stands at a place, as a user does."""
     owner, attribute = owner_of(module, place)
     holder = owner() if isinstance(owner, type) else owner
@@ -114,7 +114,7 @@ def use(module: types.ModuleType, place: str) -> object:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_removing_puts_the_identical_object_back(library: types.ModuleType, place: str) -> None:
+def test_removing_puts_the_identical_object_back(library: ModuleType, place: str) -> None:
     """An inherited attribute leaves no litter in the subclass; others are the same object again."""
     before = attributes(library)
 
@@ -128,7 +128,7 @@ def test_removing_puts_the_identical_object_back(library: types.ModuleType, plac
 
 
 def test_a_static_method_stays_static_and_a_class_method_a_class_method(
-    library: types.ModuleType,
+    library: ModuleType,
 ) -> None:
     """The kind of the descriptor in the class does not change while it is watched."""
     subscriptions = [arm(place, recorder()) for place in ("Engine.static", "Engine.build")]
@@ -140,7 +140,7 @@ def test_a_static_method_stays_static_and_a_class_method_a_class_method(
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_recordings_leave_in_any_order(library: types.ModuleType, order: tuple[int, ...]) -> None:
+def test_recordings_leave_in_any_order(library: ModuleType, order: tuple[int, ...]) -> None:
     """Three recordings share one hook; the last one that leaves puts the original back."""
     before = attributes(library)
     pages = [recorder() for _ in range(3)]
@@ -156,7 +156,7 @@ def test_recordings_leave_in_any_order(library: types.ModuleType, order: tuple[i
     assert [counts[-1][index] for index in order] == [1, 2, 3]
 
 
-def test_removing_twice_is_removing_once(library: types.ModuleType) -> None:
+def test_removing_twice_is_removing_once(library: ModuleType) -> None:
     """A second ``remove`` of one subscription does not take away another recording's."""
     first, second = recorder(), recorder()
     gone, kept = arm("function", first), arm("function", second)
@@ -169,7 +169,7 @@ def test_removing_twice_is_removing_once(library: types.ModuleType) -> None:
     assert (len(first.page), len(second.page)) == (0, 1)
 
 
-def test_a_base_and_its_subclass_can_both_be_watched(library: types.ModuleType) -> None:
+def test_a_base_and_its_subclass_can_both_be_watched(library: ModuleType) -> None:
     """Hooks on an attribute and on its inherited name are independent, removed in either order."""
     before = attributes(library)
 
@@ -206,7 +206,7 @@ def wrap(owner: Any, attribute: str) -> Callable[[], None]:
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 @pytest.mark.parametrize("place", ["function", "Engine.method", "Turbo.method", "c_function"])
 def test_another_tools_wrapper_comes_and_goes_in_any_order(
-    library: types.ModuleType, order: tuple[str, ...], place: str
+    library: ModuleType, order: tuple[str, ...], place: str
 ) -> None:
     """Wrapped before us or after us, removed before or after: the identical object is back.
 
@@ -228,9 +228,7 @@ def test_another_tools_wrapper_comes_and_goes_in_any_order(
     assert page.page
 
 
-def test_a_wrapper_that_stays_is_watched_once_by_the_next_recording(
-    library: types.ModuleType,
-) -> None:
+def test_a_wrapper_that_stays_is_watched_once_by_the_next_recording(library: ModuleType) -> None:
     """It survives our leaving, and the idle hook buried below does not make calls count twice."""
     silent, page = recorder(), recorder()
     buried = arm("function", silent)
@@ -247,7 +245,7 @@ def test_a_wrapper_that_stays_is_watched_once_by_the_next_recording(
     assert (len(silent.page), len(page.page)) == (0, 1)
 
 
-def test_an_attribute_replaced_by_the_user_is_left_alone(library: types.ModuleType) -> None:
+def test_an_attribute_replaced_by_the_user_is_left_alone(library: ModuleType) -> None:
     """If the cell itself assigns to the attribute, the user's value stays."""
     subscription = arm("function", recorder())
     mine = library.__dict__["function"] = lambda x: -x
@@ -257,7 +255,7 @@ def test_an_attribute_replaced_by_the_user_is_left_alone(library: types.ModuleTy
     assert library.function is mine
 
 
-def test_an_attribute_deleted_by_the_user_stays_deleted(library: types.ModuleType) -> None:
+def test_an_attribute_deleted_by_the_user_stays_deleted(library: ModuleType) -> None:
     """Nothing comes back that the user took away."""
     subscription = arm("Turbo.method", recorder())
     del library.Turbo.method
@@ -287,7 +285,7 @@ def test_an_attribute_deleted_by_the_user_stays_deleted(library: types.ModuleTyp
     ],
 )
 def test_what_cannot_be_watched_is_refused_by_name(
-    library: types.ModuleType, path: str, error: type[Exception], why: str
+    library: ModuleType, path: str, error: type[Exception], why: str
 ) -> None:
     """What is missing or would be measured or bound wrongly raises; nothing was changed."""
     library.Face.register(list)
@@ -300,7 +298,7 @@ def test_what_cannot_be_watched_is_refused_by_name(
     assert not patching._PATCHES
 
 
-def test_armed_places_names_what_is_listened_to(library: types.ModuleType) -> None:
+def test_armed_places_names_what_is_listened_to(library: ModuleType) -> None:
     """While a recording runs one can see what it touched."""
     subscription = arm("function", recorder())
     armed = armed_places()
@@ -310,9 +308,9 @@ def test_armed_places_names_what_is_listened_to(library: types.ModuleType) -> No
     assert library.function(1) == 1
 
 
-def test_another_name_for_the_same_function_can_hold_the_hook(library: types.ModuleType) -> None:
+def test_another_name_for_the_same_function_can_hold_the_hook(library: ModuleType) -> None:
     """``from library import function`` typed in a notebook is watched at the notebook's name."""
-    elsewhere = types.ModuleType("elsewhere")
+    elsewhere = ModuleType("elsewhere")
     elsewhere.mine = library.function  # type: ignore[attr-defined]
     page, place = recorder(), Place(f"{NAME}:function", "user")
 
@@ -325,7 +323,7 @@ def test_another_name_for_the_same_function_can_hold_the_hook(library: types.Mod
     assert elsewhere.mine is library.function
 
 
-def cycle(module: types.ModuleType, draws: random.Random, steps: int) -> None:
+def cycle(module: ModuleType, draws: random.Random, steps: int) -> None:
     """Arm, call, raise and remove at random, out of order; remove everything at the end."""
     armed: list[Subscription] = []
     page = recorder()
@@ -344,9 +342,7 @@ def cycle(module: types.ModuleType, draws: random.Random, steps: int) -> None:
     remove_all(armed)
 
 
-def test_random_cycles_in_eight_threads_leave_the_identical_attributes(
-    library: types.ModuleType,
-) -> None:
+def test_random_cycles_in_eight_threads_leave_the_identical_attributes(library: ModuleType) -> None:
     """Recordings in 8 threads at once share hooks and still put every original back."""
     before = attributes(library)
     errors: list[BaseException] = []
@@ -423,9 +419,7 @@ Cycles.TestCase.settings = settings(max_examples=60, stateful_step_count=25)
 TestCycles = Cycles.TestCase
 
 
-def test_one_recording_that_arms_a_place_twice_records_a_call_once(
-    library: types.ModuleType,
-) -> None:
+def test_one_recording_that_arms_a_place_twice_records_a_call_once(library: ModuleType) -> None:
     """Two probes that watch one place do not double its spans; the first to leave ends nothing."""
     page = recorder()
     first, second = arm("function", page), arm("function", page)
@@ -441,7 +435,7 @@ def test_one_recording_that_arms_a_place_twice_records_a_call_once(
 
 
 def test_an_interrupt_at_any_line_of_arming_leaves_nothing(
-    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C while probes are armed: everything that the recording armed can be silenced."""
     before, lines, was_pressed = attributes(library), 0, True
@@ -463,7 +457,7 @@ def test_an_interrupt_at_any_line_of_arming_leaves_nothing(
     assert 20 < lines < 500
 
 
-def test_silencing_one_recording_leaves_the_others(library: types.ModuleType) -> None:
+def test_silencing_one_recording_leaves_the_others(library: ModuleType) -> None:
     """``silence`` takes away all that one recording listens to, and nothing of another's."""
     gone, kept = recorder(), recorder()
     subscriptions = [arm("function", gone), arm("Engine.method", gone), arm("function", kept)]
@@ -476,7 +470,7 @@ def test_silencing_one_recording_leaves_the_others(library: types.ModuleType) ->
 
 
 def test_a_place_is_looked_up_without_holding_the_lock(
-    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looking up a place may wait for another thread's import, which may wait for our lock."""
     taken = []
@@ -502,7 +496,7 @@ def test_a_place_is_looked_up_without_holding_the_lock(
 
 
 def test_looking_up_a_place_imports_nothing_that_is_loaded(
-    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Arming inside another recording is not seen there as an import of the user's."""
     monkeypatch.setattr("importlib._bootstrap._find_and_load", None)

@@ -5,9 +5,9 @@ import os
 import subprocess
 import sys
 import threading
-import types
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import pytest
 from interrupts import pressed
@@ -29,7 +29,7 @@ THREADS, CALLS = 8, 1_000
 
 
 @pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
+def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """A library with two functions; nothing of it stays armed and nobody stays active."""
     module = make_library(NAME)
     monkeypatch.setitem(sys.modules, NAME, module)
@@ -40,8 +40,8 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
     assert left == ([], ())
 
 
-def make_library(name: str) -> types.ModuleType:
-    module = types.ModuleType(name)
+def make_library(name: str) -> ModuleType:
+    module = ModuleType(name)
     module.__spec__ = ModuleSpec(name, None)
     vars(module)["outer"] = lambda call=lambda: None: call()
     vars(module)["inner"] = lambda: None
@@ -103,9 +103,7 @@ def trace_of(stopped: Recorder) -> Trace:
     return freeze(stopped, name="test")
 
 
-def test_the_wall_time_is_what_the_clock_says_between_start_and_stop(
-    library: types.ModuleType,
-) -> None:
+def test_the_wall_time_is_what_the_clock_says_between_start_and_stop(library: ModuleType) -> None:
     """Arming is not part of the wall time; what the clock moved in between is, exactly."""
     running = started(tick_ns=0)
     assert isinstance(running.now, TickClock)
@@ -119,7 +117,7 @@ def test_the_wall_time_is_what_the_clock_says_between_start_and_stop(
     assert trace_of(running).wall_ns == 1_234_567
 
 
-def test_calls_of_one_thread_nest_as_they_were_called(library: types.ModuleType) -> None:
+def test_calls_of_one_thread_nest_as_they_were_called(library: ModuleType) -> None:
     """A call inside a call is its child; calls one after the other are not."""
     running = started()
     library.outer(lambda: (library.inner(), library.inner()))
@@ -135,7 +133,7 @@ def test_calls_of_one_thread_nest_as_they_were_called(library: types.ModuleType)
     ]
 
 
-def test_eight_threads_have_every_span_on_their_own_lane(library: types.ModuleType) -> None:
+def test_eight_threads_have_every_span_on_their_own_lane(library: ModuleType) -> None:
     """8 threads with 1,000 nested calls each: no span is lost, no span is inside a foreign one."""
     gate = threading.Barrier(THREADS)
 
@@ -160,7 +158,7 @@ def test_eight_threads_have_every_span_on_their_own_lane(library: types.ModuleTy
     assert len(trace.lanes) == THREADS + 1
 
 
-def test_the_caller_is_the_thread_that_started_the_recording(library: types.ModuleType) -> None:
+def test_the_caller_is_the_thread_that_started_the_recording(library: ModuleType) -> None:
     """A recording that runs in another thread has that thread as its main lane."""
     made = []
 
@@ -174,7 +172,7 @@ def test_the_caller_is_the_thread_that_started_the_recording(library: types.Modu
     assert [span.lane for span in trace_of(made[0]).spans] == ["client/main"]
 
 
-def test_nested_recordings_both_have_the_inner_calls(library: types.ModuleType) -> None:
+def test_nested_recordings_both_have_the_inner_calls(library: ModuleType) -> None:
     """A profile inside a profile: the outer one has all calls, the inner one its own."""
     outer = started()
     library.outer()
@@ -190,7 +188,7 @@ def test_nested_recordings_both_have_the_inner_calls(library: types.ModuleType) 
     assert [span.name for span in trace_of(inner).spans] == ["inner"]
 
 
-def test_recordings_may_end_in_the_order_in_which_they_began(library: types.ModuleType) -> None:
+def test_recordings_may_end_in_the_order_in_which_they_began(library: ModuleType) -> None:
     """Two async cells that overlap: the first ends while the second still records."""
     first = started()
     second = started(inside=first)
@@ -203,7 +201,7 @@ def test_recordings_may_end_in_the_order_in_which_they_began(library: types.Modu
     assert [span.name for span in trace_of(second).spans] == ["outer", "inner"]
 
 
-def test_what_exceeds_the_limit_is_counted(library: types.ModuleType) -> None:
+def test_what_exceeds_the_limit_is_counted(library: ModuleType) -> None:
     """Memory is bounded, and ``quality`` says how many spans are missing."""
     running = started(limit=3)
     for _ in range(5):
@@ -215,7 +213,7 @@ def test_what_exceeds_the_limit_is_counted(library: types.ModuleType) -> None:
 
 
 def test_what_exceeds_the_limit_costs_no_look_at_what_is_kept(
-    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each was a chunk more to count, twice: a cell of 1.2 million calls did not end."""
     moved, real = list[Records](), Records.move
@@ -234,7 +232,7 @@ def test_what_exceeds_the_limit_costs_no_look_at_what_is_kept(
     running.stop()
 
 
-def test_kept_and_dropped_are_all_calls_of_all_threads(library: types.ModuleType) -> None:
+def test_kept_and_dropped_are_all_calls_of_all_threads(library: ModuleType) -> None:
     """The count is exact with threads, too."""
     running = started(limit=500)
 
@@ -249,7 +247,7 @@ def test_kept_and_dropped_are_all_calls_of_all_threads(library: types.ModuleType
     assert 500 <= len(running.page) < 500 + THREADS
 
 
-def test_stopping_twice_is_stopping_once(library: types.ModuleType) -> None:
+def test_stopping_twice_is_stopping_once(library: ModuleType) -> None:
     """The second ``stop`` moves neither the end nor another recording's hooks."""
     running = started()
     other = started(inside=running)
@@ -272,7 +270,7 @@ def test_stopping_without_a_start_is_an_empty_trace() -> None:
     assert trace_of(idle).spans == ()
 
 
-def test_a_call_that_still_runs_at_the_stop_does_no_harm(library: types.ModuleType) -> None:
+def test_a_call_that_still_runs_at_the_stop_does_no_harm(library: ModuleType) -> None:
     """A thread that is inside a watched call at the stop: its span arrives late, and is whole."""
     running, gate, inside = started(), threading.Event(), threading.Event()
 
@@ -314,9 +312,7 @@ def test_a_library_imported_late_is_watched_from_then_on(monkeypatch: pytest.Mon
     assert armed_places() == []
 
 
-def test_a_probe_that_cannot_be_armed_does_not_stop_the_users_code(
-    library: types.ModuleType,
-) -> None:
+def test_a_probe_that_cannot_be_armed_does_not_stop_the_users_code(library: ModuleType) -> None:
     """Ours fails, theirs runs: the other probes listen, everything is removed, it is noted."""
     running = started(BrokenProbe(), LibraryProbe())
     library.outer()
@@ -330,7 +326,7 @@ def test_a_probe_that_cannot_be_armed_does_not_stop_the_users_code(
     assert armed_places() == []
 
 
-def test_notes_about_our_failures_quote_no_values(library: types.ModuleType) -> None:
+def test_notes_about_our_failures_quote_no_values(library: ModuleType) -> None:
     """A document is shared; the message of an exception may quote what the user worked with."""
 
     def broken(*_: object) -> object:
@@ -421,7 +417,7 @@ def in_exit(line_count: int) -> bool:
 
 @pytest.mark.parametrize("press", [in_start, in_stop, in_exit])
 def test_an_interrupt_at_any_line_leaves_no_hook_and_nobody_active(
-    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch, press: Callable[[int], bool]
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch, press: Callable[[int], bool]
 ) -> None:
     """A cell that is stopped while its recording begins or ends, and a sweep that is stopped."""
     monkeypatch.setattr(recording, "available_probes", lambda **_: [])
@@ -436,7 +432,7 @@ def test_an_interrupt_at_any_line_leaves_no_hook_and_nobody_active(
     assert 20 < line_count < 399
 
 
-def test_the_wall_clock_can_be_given(library: types.ModuleType) -> None:
+def test_the_wall_clock_can_be_given(library: ModuleType) -> None:
     """A test's document has a fixed date, and a step of the clock shows up as its error."""
     wall = TickClock(start_ns=1_795_248_000_000_000_000)
     running = Recorder([LibraryProbe()], clock=TickClock(), wall_clock=wall)

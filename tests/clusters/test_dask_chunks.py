@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dasks import forgotten
+
 import jupyter_serprof as sp
+from clusters.seen import adding_up
 from jupyter_serprof.experiments.chunks.look import worker_bound
 
 if TYPE_CHECKING:
@@ -14,21 +16,10 @@ if TYPE_CHECKING:
 
 da: Any = import_module("dask.array")
 
-_PATIENCE_S = 30
-
 
 def make(chunk: float) -> Any:
     """Return a sum over a random array of so large chunks."""
     return da.random.random((1600, 1600), chunks=chunk).sum()
-
-
-def is_empty(client: Client) -> bool:
-    """Tell whether the scheduler comes to know no task any more."""
-    cluster: Any = client.cluster
-    end = time.monotonic() + _PATIENCE_S
-    while cluster.scheduler.tasks and time.monotonic() < end:
-        client.run_on_scheduler(int)  # type: ignore[no-untyped-call]  # a round trip
-    return not cluster.scheduler.tasks
 
 
 def test_a_sweep_over_chunks_adds_up_and_leaves_nothing(dask_client: Client) -> None:
@@ -40,11 +31,8 @@ def test_a_sweep_over_chunks_adds_up_and_leaves_nothing(dask_client: Client) -> 
     assert len(sweep.points) == 6
     assert all(point.stages["dask.execute"] > 0 for point in sweep.points)
     for entry in sweep.traces:
-        waterfall = entry.trace.waterfall
-        assert waterfall is not None
-        owned = sum(row.self_ns for row in waterfall.rows) + waterfall.unaccounted_ns
-        assert owned == entry.trace.wall_ns
-    assert is_empty(dask_client)
+        adding_up(entry.trace)
+    assert forgotten(dask_client)
 
 
 def test_the_bound_is_that_of_a_worker(dask_client: Client) -> None:

@@ -18,11 +18,25 @@ import pytest
 from distributed import Client, wait
 from distributed.protocol import pickle
 
-from clusters.seen import attempts, detail, has_row, probe, recorded, row, self_ns, spans, trace_of
+from clusters.seen import (
+    array_sum,
+    attempts,
+    column,
+    detail,
+    has_row,
+    ours_on,
+    probe,
+    recorded,
+    row,
+    self_ns,
+    spans,
+    table,
+    trace_of,
+)
 from jupyter_serprof.analysis.spans import number
 from jupyter_serprof.api import record
-from jupyter_serprof.model import Table, Trace
-from jupyter_serprof.probes.dask.cluster import agent_name, load_agent
+from jupyter_serprof.model import Trace
+from jupyter_serprof.probes.dask.cluster import load_agent
 
 pytestmark = pytest.mark.usefixtures("dask_client")
 
@@ -35,21 +49,10 @@ SLACK_NS = 10 * MS
 COUNT = "_serprof_test_count"
 
 
-def table(trace: Trace, key: str) -> Table:
-    return next(table for table in trace.tables if table.key == key)
-
-
-def column(trace: Trace, key: str, name: str) -> dict[Any, Any]:
+def by_name(trace: Trace, key: str, name: str) -> dict[Any, Any]:
     """Return one column of a table by the first one."""
-    found = table(trace, key)
-    at = [entry.key for entry in found.columns].index(name)
-    return {entry[0]: entry[at] for entry in found.rows}
-
-
-def array_sum(chunks: int = 5) -> float:
-    x = da.ones((100 * chunks, 100 * chunks), chunks=(100, 100))
-    total: float = (x + x.T).sum().compute()
-    return total
+    names = (line[0] for line in table(trace, key).rows)
+    return dict(zip(names, column(trace, key, name), strict=True))
 
 
 def test_every_stage_of_a_computation_is_seen() -> None:
@@ -88,11 +91,11 @@ def test_each_task_is_counted_once() -> None:
     """Tasks by prefix add up to the tasks that the scheduler made of the graph."""
     _, trace = recorded(array_sum)
 
-    counts = column(trace, "dask.tasks", "count")
-    assert sum(counts.values()) == column(trace, "dask.computations", "tasks")["sum-aggregate"]
+    counts = by_name(trace, "dask.tasks", "count")
+    assert sum(counts.values()) == by_name(trace, "dask.computations", "tasks")["sum-aggregate"]
     executed = sum(number(span, "count") or 1 for span in spans(trace, "dask.execute"))
     assert executed == sum(counts.values())
-    busy = sum(column(trace, "dask.tasks", "compute_total").values())
+    busy = sum(by_name(trace, "dask.tasks", "compute_total").values())
     assert sum(span.duration_ns for span in spans(trace, "dask.execute")) == busy
 
 
@@ -107,7 +110,7 @@ def test_a_slow_task_is_execution() -> None:
 
     def is_found(trace: Trace) -> bool:
         # Workers measure with the time of day, which somebody may be setting right.
-        assert column(trace, "dask.tasks", "compute_max")["sleepy"] >= 0.999 * DELAY_NS
+        assert by_name(trace, "dask.tasks", "compute_max")["sleepy"] >= 0.999 * DELAY_NS
         return abs(self_ns(trace, "dask.execute") - DELAY_NS) <= SLACK_NS
 
     assert any(map(is_found, attempts(task.compute)))
@@ -178,7 +181,7 @@ def test_a_graph_with_an_array_says_who_holds_its_bytes_and_what_leaves_the_sche
 
     assert values == tuple(big[:20])
     assert 2_000_000 <= (row(trace, "dask.serialize").size_bytes or 0) < 2_100_000
-    sent = column(trace, "dask.computations", "dispatched_bytes")["getitem"]
+    sent = by_name(trace, "dask.computations", "dispatched_bytes")["getitem"]
     assert 20 * 2_000_000 <= sent < 21 * 2_000_000
     graph = table(trace, "dask.graph")
     first = dict(zip([entry.key for entry in graph.columns], graph.rows[0], strict=True))
@@ -217,20 +220,7 @@ def test_nothing_is_left_behind(dask_client: Client) -> None:
     """After a recording no process of the cluster has a wrapper or a plugin of ours."""
     recorded(array_sum)
 
-    name = agent_name()
-
-    def is_running() -> bool:
-        import sys
-
-        agent = sys.modules.get(name)
-        return agent is not None and agent.is_running()
-
-    def plugins(dask_scheduler: Any) -> list[str]:
-        return [name for name in dask_scheduler.plugins if "serprof" in name]
-
-    assert not load_agent().is_running()
-    assert not any(dask_client.run(is_running).values())
-    assert dask_client.run_on_scheduler(plugins) == []
+    assert ours_on(dask_client, lease_s=0) == []
 
 
 def test_an_interrupt_while_waiting_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,7 +255,7 @@ def test_a_task_that_raises_gives_its_own_exception() -> None:
     assert not [path for path in frames if "jupyter_serprof" in str(path)]
     trace = trace_of(recording)
     assert trace.outcome == "error"
-    assert column(trace, "dask.tasks", "errors")["fail"] == 1
+    assert by_name(trace, "dask.tasks", "errors")["fail"] == 1
 
 
 def test_several_computations_are_groups_of_rows() -> None:
@@ -298,8 +288,7 @@ def test_tasks_that_are_computed_again_are_counted(dask_client: Client) -> None:
 
     _, trace = recorded(twice)
 
-    repeated = [entry[5] for entry in table(trace, "dask.computations").rows]
-    assert repeated == [5]
+    assert column(trace, "dask.computations", "repeated_tasks") == [5]
 
 
 @pytest.mark.parametrize("way", ["again", "together", "kept", "thrown away"])
@@ -325,8 +314,8 @@ def test_layers_that_are_computed_again_are_counted_though_fused_tasks_have_othe
     _, trace = recorded(run)
 
     again = {"again": [0, 16], "together": [0], "kept": [0, 0, 0], "thrown away": [0, 16, 16]}
-    assert list(column(trace, "dask.computations", "repeated_tasks").values()) == again[way]
-    took_ns = sum(column(trace, "dask.computations", "repeated_ns").values())
+    assert column(trace, "dask.computations", "repeated_tasks") == again[way]
+    took_ns = sum(column(trace, "dask.computations", "repeated_ns"))
     assert (took_ns >= 160 * MS) == (sum(again[way]) > 0)
     found = [finding for finding in trace.findings if finding.rule == "dask.recompute"]
     assert len(found) == len([count for count in again[way] if count])
@@ -347,7 +336,7 @@ def test_futures_and_scatter_are_seen(dask_client: Client) -> None:
     assert values == [-2, -3, -4]
     assert row(trace, "dask.scatter").busy_ns > 0
     assert row(trace, "dask.gather").busy_ns > 0
-    assert column(trace, "dask.computations", "tasks") == {"add (3 graphs)": 3, "neg": 3}
+    assert by_name(trace, "dask.computations", "tasks") == {"add (3 graphs)": 3, "neg": 3}
 
 
 def test_a_second_client_is_not_disturbed(dask_client: Client) -> None:
@@ -375,7 +364,7 @@ def test_tasks_of_the_same_name_are_not_taken_for_ours(dask_client: Client) -> N
 
     _, trace = recorded(ours)
 
-    assert column(trace, "dask.tasks", "count") == {"sleep": 3}
+    assert by_name(trace, "dask.tasks", "count") == {"sleep": 3}
 
 
 def test_what_was_sent_before_is_not_ours_where_the_scheduler_takes_it_in_later(
@@ -401,8 +390,8 @@ def test_what_was_sent_before_is_not_ours_where_the_scheduler_takes_it_in_later(
     values, trace = recorded(ours)
 
     assert values == [-1, -2, -3, -4, -5, -6, -7, -8, -9]
-    assert column(trace, "dask.tasks", "count") == {"neg": 2}
-    assert column(trace, "dask.computations", "tasks") == {"neg": 2}
+    assert by_name(trace, "dask.tasks", "count") == {"neg": 2}
+    assert by_name(trace, "dask.computations", "tasks") == {"neg": 2}
 
 
 def test_a_graph_that_the_scheduler_cannot_load_takes_no_others_place(dask_client: Client) -> None:
@@ -422,7 +411,7 @@ def test_a_graph_that_the_scheduler_cannot_load_takes_no_others_place(dask_clien
     values, trace = recorded(both)
 
     assert values == [0, 1, 2, 3]
-    assert column(trace, "dask.computations", "tasks") == {"neg": None, "pos": 4}
+    assert by_name(trace, "dask.computations", "tasks") == {"neg": None, "pos": 4}
 
 
 def test_recordings_that_overlap_leave_nothing_behind(dask_client: Client) -> None:

@@ -17,13 +17,21 @@ from types import ModuleType
 from typing import Any
 
 import dask
-import dask.array as da
 import pytest
 from distributed import Client, LocalCluster, Nanny
 from distributed.worker import Worker
 
 from clusters.outside import Outside, outside_cluster
-from clusters.seen import has_row, probe, recorded, row, trace_of
+from clusters.seen import (
+    array_sum,
+    has_row,
+    ours_everywhere,
+    ours_on,
+    probe,
+    recorded,
+    row,
+    trace_of,
+)
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.experiments.graphs.stages import ComputationTimeoutError
 from jupyter_serprof.probes.dask.cluster import (
@@ -88,12 +96,6 @@ def _threads(refused: list[str]) -> Iterator[Client]:
         )
     with cluster, Client(cluster) as client:
         yield client
-
-
-def array_sum() -> float:
-    x = da.ones((500, 500), chunks=(100, 100))
-    total: float = (x + x.T).sum().compute()
-    return total
 
 
 def test_a_cluster_without_this_package_is_seen_whole(outside_client: Client) -> None:
@@ -272,12 +274,6 @@ def test_the_agent_stands_alone() -> None:
 
 def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
     """A client that vanishes leaves no wrapper on the scheduler, and none on its workers."""
-    name = agent_name()
-
-    def is_running() -> bool:
-        agent = sys.modules.get(name)
-        return agent is not None and agent.is_running()
-
     client = Client(outside.address, set_as_default=False)
     (cluster,) = clusters_of([client])
     cluster.start()
@@ -285,7 +281,7 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
     with Client(outside.address, set_as_default=False) as witness:
 
         def places() -> list[bool]:
-            return [witness.run_on_scheduler(is_running), *witness.run(is_running).values()]
+            return [bool(found) for found in ours_everywhere(witness)[:-1]]
 
         assert all(places())
 
@@ -298,24 +294,6 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
     cluster.stop(time.monotonic() + 60)
     assert len(cluster.trouble) == 1
     assert not load_agent().is_running()
-
-
-def ours_on(client: Client) -> list[str]:
-    """Return what is left of agents on scheduler, workers and client, after the longest lease."""
-    name = agent_name()
-
-    def found(dask_scheduler: Any = None) -> list[str]:
-        agent = sys.modules.get(name)
-        listens = ["agent"] if agent is not None and agent.is_running() else []
-        return listens + [one for one in getattr(dask_scheduler, "plugins", ()) if "serprof" in one]
-
-    deadline = time.monotonic() + 12
-    while True:
-        everywhere = [client.run_on_scheduler(found), *client.run(found).values(), found()]
-        left = [one for names in everywhere for one in names]
-        if not left or time.monotonic() > deadline:
-            return left
-        time.sleep(0.05)
 
 
 def test_agents_go_where_a_scheduler_of_this_process_hears_of_the_end_too_late(

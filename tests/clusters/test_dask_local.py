@@ -16,13 +16,12 @@ import cloudpickle
 import pytest
 from threads import in_threads
 
-from clusters.seen import has_row, recorded, row, self_ns, spans
-from jupyter_serprof.analysis import analyse
-from jupyter_serprof.capture.freeze import Draft, Page, freeze
-from jupyter_serprof.capture.hook import Place
+from clusters import seen
+from clusters.seen import column, has_row, recorded, row, self_ns, spans, without
+from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder
-from jupyter_serprof.model import ProbeReport, Table, Trace, from_document, to_document
+from jupyter_serprof.model import ProbeReport, Trace, from_document, to_document
 from jupyter_serprof.probes.dask.local import lanes as dask_local_lanes
 from jupyter_serprof.probes.dask.local.columns import CallColumns, Log
 from jupyter_serprof.probes.dask.local.lanes import GETS, MATERIALIZE, complete_steps, wires
@@ -81,33 +80,9 @@ def _by(scheduler: str, pool: ProcessPoolExecutor) -> dict[str, Any]:
 def watched(
     function: Callable[[], Any], probe: DaskLocalProbe | None = None
 ) -> tuple[Any, Trace, ProbeReport]:
-    """Call a function while the probe listens; the trace adds up to the ns."""
-    recorder = Recorder([probe or DaskLocalProbe(), InterpreterProbe()])
-    recorder.start()
-    try:
-        result = function()
-    except Exception as error:  # noqa: BLE001  (the user's; tests compare it)
-        result = error
-    finally:
-        recorder.stop()
-    trace = analyse(freeze(recorder, name="test"))
-    assert trace.waterfall is not None
-    owned_ns = sum(each.self_ns for each in trace.waterfall.rows)
-    assert owned_ns + trace.waterfall.unaccounted_ns == trace.wall_ns
-    assert not [note for note in trace.quality.notes if "could not" in note or "failed" in note]
-    assert recorder.failures == {}
+    """Call a function while the probe listens."""
+    result, trace = seen.watched(function, probe or DaskLocalProbe(), InterpreterProbe())
     return result, trace, trace.quality.probes[0]
-
-
-def table(trace: Trace, key: str) -> Table:
-    (found,) = [each for each in trace.tables if each.key == key]
-    return found
-
-
-def column(trace: Trace, key: str, name: str) -> list[Any]:
-    found = table(trace, key)
-    at = [each.key for each in found.columns].index(name)
-    return [line[at] for line in found.rows]
 
 
 def is_delay(once: Callable[[], Sequence[int]]) -> bool:
@@ -118,14 +93,6 @@ def is_delay(once: Callable[[], Sequence[int]]) -> bool:
     """
     least_ns, most_ns = DELAY_S * 1e9 * 0.999, DELAY_S * 1e9 * 1.05
     return any(all(least_ns <= found <= most_ns for found in once()) for _ in range(8))
-
-
-def _callback(**functions: Callable[..., Any]) -> Any:
-    """Return Dask's own callback, which has no types."""
-    from dask import callbacks
-
-    kind: Any = callbacks.Callback
-    return kind(**functions)
 
 
 def increment(value: int) -> int:
@@ -154,14 +121,6 @@ class SlowToUnpickle:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return wait_and_return, (1,)
-
-
-def make_slow_to_pickle() -> SlowToPickle:
-    return SlowToPickle()
-
-
-def make_slow_to_unpickle() -> SlowToUnpickle:
-    return SlowToUnpickle()
 
 
 class TestDaskLocal(ProbeContract):
@@ -216,7 +175,7 @@ def test_tasks_are_counted_exactly_and_named_by_their_prefix(
             return total.persist(scheduler="threads")
         return total.compute(**_by(kind, pool))
 
-    with _callback(posttask=lambda key, *_: keys.append(key)):
+    with dask.callbacks.Callback(posttask=lambda key, *_: keys.append(key)):
         _, trace, _ = watched(compute)
 
     assert sum(column(trace, "dask.tasks", "count")) == len(keys) > 4
@@ -340,8 +299,8 @@ def test_a_slow_low_level_optimization_is_optimization(monkeypatch: pytest.Monke
     [
         (dask.delayed(str)(SlowToPickle()), "dask.dispatch.encode"),
         (dask.delayed(str)(SlowToUnpickle()), "dask.dispatch.decode"),
-        (dask.delayed(make_slow_to_pickle)(), "dask.gather"),
-        (dask.delayed(make_slow_to_unpickle)(), "dask.gather"),
+        (dask.delayed(SlowToPickle)(), "dask.gather"),
+        (dask.delayed(SlowToUnpickle)(), "dask.gather"),
     ],
 )
 def test_slow_pickling_between_processes_has_its_side(
@@ -394,7 +353,9 @@ def test_callbacks_see_what_they_saw_before(pool: ProcessPoolExecutor) -> None:
     task = dask.delayed(increment)(1)
 
     def run(at: int) -> Any:
-        with _callback(posttask=lambda key, _r, _d, _s, ident: seen[at].append((key, type(ident)))):
+        with dask.callbacks.Callback(
+            posttask=lambda key, _r, _d, _s, ident: seen[at].append((key, type(ident)))
+        ):
             return task.compute(**_by("processes", pool))
 
     bare = run(0)
@@ -455,7 +416,7 @@ def test_computations_of_one_run_are_groups_and_repeated_tasks_are_counted() -> 
     def compute_all() -> None:
         for each in (x.sum(), x.sum(), x.max()):
             keys.append(set())
-            with _callback(posttask=lambda key, *_: keys[-1].add(key)):
+            with dask.callbacks.Callback(posttask=lambda key, *_: keys[-1].add(key)):
                 each.compute(scheduler="synchronous")
 
     _, trace, _ = watched(compute_all)
@@ -591,21 +552,6 @@ def test_recordings_in_recordings_both_see_the_tasks(pool: ProcessPoolExecutor) 
 # The ladder
 
 
-def _without(*gone: str) -> DaskLocalProbe:
-    """Return a probe for a Dask that lacks some places."""
-
-    class Without(DaskLocalProbe):
-        def places(self) -> list[Place]:
-            return [
-                Place(f"{place.path}_gone", place.stage, place.role, place.inside)
-                if place.path.endswith(gone)
-                else place
-                for place in super().places()
-            ]
-
-    return Without()
-
-
 @pytest.mark.parametrize(
     ("gone", "level", "lost", "left"),
     [
@@ -628,7 +574,7 @@ def test_a_missing_name_takes_its_part_away_and_no_more(
     with ThreadPoolExecutor(1) as threads:
         result, trace, report = watched(
             lambda: (x + wait_and_return(1)).sum().compute(scheduler="threads", pool=threads),
-            _without(*gone),
+            without(DaskLocalProbe, *gone),
         )
 
     assert result == 80

@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 from ray.util import dask as dask_on_ray
 
-from clusters.seen import has_row, row, self_ns, spans
-from jupyter_serprof.analysis import analyse
-from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.hook import Place
-from jupyter_serprof.capture.recorder import Recorder
+from clusters import seen
+from clusters.seen import has_row, row, self_ns, spans, without
 from jupyter_serprof.model import Trace, from_document, to_document
 from jupyter_serprof.probes.dask.local.probe import DaskLocalProbe
 from jupyter_serprof.probes.dask.on_ray import DaskRayProbe, task_prefix
@@ -24,37 +21,23 @@ da = pytest.importorskip("dask.array")
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
 DELAY_S = 0.3
-
-
-def scheduler() -> Any:
-    return dask_on_ray.ray_dask_get
+GET: Any = dask_on_ray.ray_dask_get
 
 
 def watched(
     function: Callable[[], Any], probe: DaskRayProbe | None = None
 ) -> tuple[Any, Trace, DaskRayProbe]:
-    """Call a function while Dask's and Ray's probes listen; the trace adds up to the ns."""
+    """Call a function while Dask's and Ray's probes listen."""
     probe = probe or DaskRayProbe()
-    recorder = Recorder([DaskLocalProbe(), probe, RayDriverProbe()])
-    recorder.start()
-    try:
-        result = function()
-    finally:
-        recorder.stop()
-    trace = analyse(freeze(recorder, name="test"))
-    assert trace.waterfall is not None
-    owned_ns = sum(each.self_ns for each in trace.waterfall.rows)
-    assert owned_ns + trace.waterfall.unaccounted_ns == trace.wall_ns
-    assert not [note for note in trace.quality.notes if "could not" in note]
+    result, trace = seen.watched(function, DaskLocalProbe(), probe, RayDriverProbe())
     return result, trace, probe
 
 
 def test_both_roads_are_in_one_document() -> None:
     """Find, optimize, order, submit; then Ray's schedule, execution and outputs; then the get."""
     x = da.ones((40, 40), chunks=(20, 20))
-    get = scheduler()
 
-    result, trace, probe = watched(lambda: (x + x.T).sum().compute(scheduler=get))
+    result, trace, probe = watched(lambda: (x + x.T).sum().compute(scheduler=GET))
 
     assert result == 3200
     assert probe.level() == "steps"
@@ -70,9 +53,8 @@ def test_both_roads_are_in_one_document() -> None:
 def test_the_tasks_of_ray_have_the_names_of_dask() -> None:
     """Not that of the one wrapper that runs them all."""
     x = da.ones((40,), chunks=10)
-    get = scheduler()
 
-    _, trace, _ = watched(lambda: (x + 1).sum().compute(scheduler=get))
+    _, trace, _ = watched(lambda: (x + 1).sum().compute(scheduler=GET))
 
     names = {span.name for span in spans(trace, "ray.execute")}
     assert "sum-aggregate" in names
@@ -87,10 +69,9 @@ def test_a_slow_task_is_ray_execution() -> None:
         return value + 1
 
     task = dask.delayed(slow)(1)
-    get = scheduler()
 
     def owns_the_wait() -> bool:
-        result, trace, _ = watched(lambda: task.compute(scheduler=get))
+        result, trace, _ = watched(lambda: task.compute(scheduler=GET))
         assert result == 2
         (span,) = spans(trace, "ray.execute", "slow")
         assert span.duration_ns >= 0.999 * DELAY_S * 1e9  # Ray measures with the time of day
@@ -114,20 +95,10 @@ def test_the_configured_scheduler_is_seen_too() -> None:
 
 def test_a_missing_name_takes_its_part_away_and_no_more() -> None:
     """Another Ray may have other names; the result and the rest stay."""
-
-    class Without(DaskRayProbe):
-        def places(self) -> list[Place]:
-            return [
-                Place(f"{place.path}_gone", place.stage, place.role)
-                if place.path.endswith((":get_async", ":order"))
-                else place
-                for place in super().places()
-            ]
-
+    older = without(DaskRayProbe, ":get_async", ":order")
     x = da.ones((40,), chunks=10)
-    get = scheduler()
 
-    result, trace, probe = watched(lambda: x.sum().compute(scheduler=get), Without())
+    result, trace, probe = watched(lambda: x.sum().compute(scheduler=GET), older)
 
     assert result == 40
     assert probe.unseen() == [

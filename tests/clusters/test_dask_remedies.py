@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from clusters.seen import wanted
 from jupyter_serprof.api import run
 from jupyter_serprof.experiments.remedies.graph import (
     DaskTryout,
@@ -36,15 +36,6 @@ def embedded(count: int = 6, size: int = 250_000) -> object:
     return dask.delayed(sum)([dask.delayed(use)(array, at) for at in range(count)])
 
 
-def keys_on(client: Client) -> set[str]:
-    # What other tests left in cycles is given up now, and not in the midst of this test.
-    gc.collect()
-    # Its loop has done by then what it was asked for before.
-    client.nthreads()  # type: ignore[no-untyped-call]  # distributed
-    wanted: set[str] = set(client.futures)
-    return wanted
-
-
 def tried(sweep: Sweep) -> list[Variant]:
     return [variant for variant in sweep.variants if variant.facts.get("tried")]
 
@@ -67,7 +58,7 @@ def test_an_array_deep_inside_the_tasks_is_tried_too(dask_client: Client) -> Non
     """A bag nests its tasks, and keeps what it is given by name in a dict of Dask."""
     table = np.arange(250_000.0)
     numbers = bags.from_sequence(range(4), npartitions=2)
-    before = keys_on(dask_client)
+    before = wanted(dask_client)
 
     for bag in (numbers.map(lambda at, t: float(t[at]), table), numbers.map(use, at=table)):
         changed = large_values(materialized(bag))
@@ -75,13 +66,13 @@ def test_an_array_deep_inside_the_tasks_is_tried_too(dask_client: Client) -> Non
         assert [count for _, count in changed.values()] == [2]
     sweep = run(DaskTryout(numbers.map(lambda at, t: float(t[at]), t=table), name="y", budget_s=1))
     assert [v.facts["equal"] for v in tried(sweep)] == [True, True]
-    assert keys_on(dask_client) == before
+    assert wanted(dask_client) == before
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_embedded_array_is_tried_as_a_key_and_scattered(dask_client: Client, count: int) -> None:
     """Both give the same sums, of a list too; the stages add up; nothing stays on the cluster."""
-    before, values = keys_on(dask_client), [embedded() for _ in range(count)]
+    before, values = wanted(dask_client), [embedded() for _ in range(count)]
 
     sweep = run(DaskTryout(values if count > 1 else values[0], name="y", budget_s=4))
 
@@ -91,7 +82,7 @@ def test_an_embedded_array_is_tried_as_a_key_and_scattered(dask_client: Client, 
     assert all(facts["pairs"] for facts in tried.values())
     assert sweep.quality.notes[0].startswith(f"{count} embedded object")
     assert all(sum(p.stages.values()) == p.wall_ns for p in sweep.points)
-    assert keys_on(dask_client) == before
+    assert wanted(dask_client) == before
     assert from_document(to_document(sweep)) == sweep
 
 
@@ -99,7 +90,7 @@ def test_the_collection_is_as_it_was(dask_client: Client) -> None:
     """Its layers are not materialized: that would travel from then on."""
     da = pytest.importorskip("dask.array")
     lazy = da.ones((40, 40), chunks=10).map_blocks(lambda block: block + 1)
-    before = keys_on(dask_client)
+    before = wanted(dask_client)
     layers = {name: layer.is_materialized() for name, layer in lazy.dask.layers.items()}
 
     sweep = run(DaskTryout(lazy, budget_s=1))
@@ -108,7 +99,7 @@ def test_the_collection_is_as_it_was(dask_client: Client) -> None:
     assert not all(layers.values())
     assert not tried(sweep)
     assert "a key of its own already, or held by functions" in sweep.quality.notes[0]
-    assert keys_on(dask_client) == before
+    assert wanted(dask_client) == before
     assert len(dask_client.scheduler_info()["workers"]) == 2
 
 
@@ -128,14 +119,14 @@ def test_no_warning_of_dask_is_heard_while_it_tries(dask_client: Client) -> None
 def test_tasks_that_raise_fail_in_their_rows(dask_client: Client) -> None:
     """Each row has the reason; nothing is raised, nothing stays."""
     array = np.zeros(250_000)
-    before = keys_on(dask_client)
+    before = wanted(dask_client)
     broken = dask.delayed(use)(array, 10**9)
 
     sweep = run(DaskTryout(broken, budget_s=1))
 
     assert {v.state for v in sweep.variants if v.facts.get("tried")} == {"failed"}
     assert all("IndexError" in v.reason for v in sweep.variants if v.facts.get("tried"))
-    assert keys_on(dask_client) == before
+    assert wanted(dask_client) == before
 
 
 def test_each_object_counts_once_with_its_tasks() -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from pythons import python
 
+from clusters.seen import wanted
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter, _frame_facts
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
@@ -138,12 +139,6 @@ def test_scatter_is_a_copy_and_has_its_stages() -> None:
     assert sweep.variants[0].facts["family"] == "dask"
     assert [point.moved_bytes for point in sweep.points] == [800_000, 800_000]
     assert all({"dask.scatter", "dask.gather"} <= set(point.stages) for point in sweep.points)
-
-
-def wanted(client: Any) -> set[str]:
-    """Return the keys that a client wants: a release is done by its event loop, a little later."""
-    client.nthreads()  # a round trip, behind all that its loop was asked for before
-    return set(client.futures)
 
 
 def test_scatter_leaves_nothing_on_the_cluster(

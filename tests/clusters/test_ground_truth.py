@@ -10,6 +10,8 @@ import ray
 from clusters.seen import attempts, recorded, self_ns, spans
 from jupyter_serprof.model import Trace
 
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
+
 _DELAY_S = 0.2
 _SLEPT_NS: list[int] = []
 
@@ -52,8 +54,6 @@ def _is_found(function: Callable[[], object], stage: str) -> bool:
     return False
 
 
-@pytest.mark.ray
-@pytest.mark.usefixtures("cluster")
 def test_a_slow_reducer_is_found_in_the_pickle_inside_put() -> None:
     """``__reduce__`` that sleeps is blamed on Pickle by Ray, not on the store."""
     value = SlowReduce()
@@ -61,8 +61,6 @@ def test_a_slow_reducer_is_found_in_the_pickle_inside_put() -> None:
     assert _is_found(lambda: ray.put(value), "ray.pickle")
 
 
-@pytest.mark.ray
-@pytest.mark.usefixtures("cluster")
 def test_a_slow_setstate_is_found_in_the_unpickle_inside_get() -> None:
     """``__setstate__`` that sleeps is blamed on unpickling, not on waiting."""
     reference = ray.put(SlowState())
@@ -70,8 +68,6 @@ def test_a_slow_setstate_is_found_in_the_unpickle_inside_get() -> None:
     assert _is_found(lambda: ray.get(reference), "ray.unpickle")
 
 
-@pytest.mark.ray
-@pytest.mark.usefixtures("cluster")
 def test_a_slow_task_is_found_in_execute_on_a_worker() -> None:
     """A task that sleeps 300 ms owns that much of the wall time as Execute."""
 
@@ -95,8 +91,6 @@ def test_a_slow_task_is_found_in_execute_on_a_worker() -> None:
         pytest.fail("none of the recordings gives the wait to Execute")
 
 
-@pytest.mark.ray
-@pytest.mark.usefixtures("cluster")
 def test_slow_steps_of_a_task_are_told_apart() -> None:
     """An argument slow to unpickle and a result slow to pickle are not called Execute."""
 

@@ -20,10 +20,9 @@ from clusters.seen import has_row, recorded, row, spans, trace_of
 from jupyter_serprof.api import record
 from jupyter_serprof.capture.patching import armed_places
 
-pytestmark = [pytest.mark.ray]
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
 
-@pytest.mark.usefixtures("cluster")
 def test_an_unpicklable_object_raises_what_ray_raises() -> None:
     """Type and message are Ray's; the time until it failed is in the document."""
     value = {"lock": threading.Lock()}
@@ -39,7 +38,6 @@ def test_an_unpicklable_object_raises_what_ray_raises() -> None:
     assert (spans(trace, "ray.store")[0].details or {})["error"] == "TypeError"
 
 
-@pytest.mark.usefixtures("cluster")
 def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:
     """600 MB into 500 MB: Ray falls back to disk or refuses, with us as without us."""
     value = np.zeros(600_000_000 // 8)
@@ -60,7 +58,6 @@ def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:
         assert (row(trace, "ray.store").size_bytes or 0) > value.nbytes
 
 
-@pytest.mark.usefixtures("cluster")
 def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
     """GetTimeoutError passes through; the time until then is waiting."""
     may_end = tmp_path / "may end"
@@ -84,7 +81,6 @@ def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
     ray.get(reference)
 
 
-@pytest.mark.usefixtures("cluster")
 def test_a_task_that_raises_keeps_its_road() -> None:
     """The error reaches the user as ever; the document shows where the task had been."""
 
@@ -126,7 +122,6 @@ def _names_in(frame: types.FrameType | None) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("detail", [False, True], ids=["plain", "detail"])
-@pytest.mark.usefixtures("cluster")
 def test_an_interrupt_while_waiting_keeps_what_was_seen(detail: bool) -> None:
     """Stop in the middle of ray.get: interrupted, spans kept, everything removed."""
 
@@ -179,7 +174,6 @@ def report(recording):
 """
 
 
-@pytest.mark.usefixtures("cluster")
 def test_ray_may_be_started_and_shut_down_while_recording() -> None:
     """A cell that imports Ray, starts it and uses it is seen from the first put on.
 

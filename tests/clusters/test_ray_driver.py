@@ -27,10 +27,6 @@ def _array(size_bytes: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.arange(size_bytes // 8, dtype=np.float64)
 
 
-def _put(value: object) -> object:
-    return ray.put(value)
-
-
 def _roundtrip(value: object) -> tuple[object, object]:
     """Put and get; the reference is returned too, because dropping it takes Ray 0.1-0.9 ms."""
     reference = ray.put(value)
@@ -58,35 +54,19 @@ def test_sizes_of_an_array_are_exact(size_bytes: int) -> None:
     assert probe(trace).unseen == ()
 
 
-def _frame() -> object:
-    return pd.DataFrame({"a": np.arange(100_000.0), "b": np.arange(100_000)})
-
-
-def _text_frame() -> object:
-    return pd.DataFrame({"text": ["some text"] * 50_000})
-
-
-def _table() -> object:
-    return pa.table({"a": np.arange(100_000.0), "b": [str(i) for i in range(100_000)]})
-
-
-def _polars() -> object:
-    return pl.DataFrame({"a": np.arange(100_000.0)})
-
-
 ZERO_COPY: dict[str, Callable[[], object]] = {
     "array": lambda: _array(MB),
     "small array": lambda: np.arange(10),
     "list of arrays": lambda: [np.arange(1_000) for _ in range(5)],
     "dict of arrays": lambda: {"a": np.arange(1_000), "b": np.arange(1_000)},
-    "pandas numbers": _frame,
-    "pandas text": _text_frame,
-    "arrow table": _table,
+    "pandas numbers": lambda: pd.DataFrame({"a": np.arange(100_000.0), "b": range(100_000)}),
+    "pandas text": lambda: pd.DataFrame({"text": ["some text"] * 50_000}),
+    "arrow table": lambda: pa.table({"a": np.arange(100_000.0), "b": ["text"] * 100_000}),
 }
 COPIED: dict[str, Callable[[], object]] = {
     "bytes": lambda: b"x" * MB,
     "str": lambda: "x" * MB,
-    "polars": _polars,
+    "polars": lambda: pl.DataFrame({"a": np.arange(100_000.0)}),
     "strided array": lambda: np.arange(200_000)[::2],
     "object array": lambda: np.array([{"a": 1}] * 1_000, dtype=object),
     "python floats": lambda: [1.0] * 10_000,
@@ -131,7 +111,7 @@ def test_an_array_that_is_copied_into_the_pickle_is_named(
     """A view with gaps, and objects that are pickled one by one, go in-band."""
     array = make()
 
-    _, trace = recorded(lambda: _put(array))
+    _, trace = recorded(lambda: ray.put(array))
 
     assert detail(trace, "ray.pickle", "in_band_bytes") > array.nbytes
     (finding,) = findings(trace, "pickle.in-band-copy")
@@ -142,8 +122,8 @@ def test_elements_of_a_list_are_counted() -> None:
     """A list of numpy floats is walked one by one; the same numbers as Python floats are not."""
     values = list(_array(160_000))
 
-    walked = list(attempts(lambda: _put(values)))
-    _, plain = recorded(lambda: _put([float(value) for value in values]))
+    walked = list(attempts(lambda: ray.put(values)))
+    _, plain = recorded(lambda: ray.put([float(value) for value in values]))
 
     for trace in walked:
         assert detail(trace, "ray.pickle", "elements") == 20_000
@@ -170,7 +150,7 @@ def test_the_same_object_put_twice_is_found() -> None:
     """The document says how often one living object was serialized."""
     array = _array(MB)
 
-    _, trace = recorded(lambda: [_put(array), _put(array), _put(array)])
+    _, trace = recorded(lambda: [ray.put(array), ray.put(array), ray.put(array)])
 
     (finding,) = findings(trace, "ray.same-object")
     assert finding.evidence["times"] == 3
@@ -184,7 +164,7 @@ def test_new_objects_at_a_reused_address_are_not_the_same_object() -> None:
         for _ in range(10):
             array = _array(MB)
             addresses.append(id(array))
-            _put(array)
+            ray.put(array)
             del array
         return addresses
 
@@ -270,7 +250,7 @@ def test_four_threads_are_four_lanes() -> None:
 
     def put_ten() -> None:
         for _ in range(10):
-            _put(array)
+            ray.put(array)
         together.wait()  # a thread that has ended gives its number to the next one
 
     _, trace = recorded(lambda: in_threads([put_ten] * 4))

@@ -12,12 +12,13 @@ from jupyter_serprof.analysis import findings
 from jupyter_serprof.analysis.findings import ray_runs
 from jupyter_serprof.api import Tryout, run, try_remedies
 
+pytestmark = pytest.mark.usefixtures("cluster")
+
 pd, _ = (pytest.importorskip(name) for name in ("pandas", "pyarrow"))
 #: Time for every pair on the slowest machine.
 AMPLE_S = 1e6
 
 
-@pytest.mark.usefixtures("cluster")
 def test_what_ray_sends_is_tried_as_ray_sends_it() -> None:
     """Ray hands buffers over by itself: nothing about pickles is tried."""
     rows = [{"id": at, "x": at / 7} for at in range(2_000)]
@@ -31,7 +32,6 @@ def test_what_ray_sends_is_tried_as_ray_sends_it() -> None:
     assert columns.facts["equal"] is True
 
 
-@pytest.mark.usefixtures("cluster")
 def test_a_reference_is_small_already() -> None:
     """What to try is the object behind it."""
     ref = ray.put(np.arange(500_000.0))
@@ -44,7 +44,6 @@ def test_a_reference_is_small_already() -> None:
     assert "%serprof --try ray.get(ref)" in sweep.summary.facts[0]
 
 
-@pytest.mark.usefixtures("cluster")
 def test_the_remedy_of_tiny_tasks_runs_as_it_is_pasted() -> None:
     """The name is that of a remote function, which cannot be called."""
 
@@ -60,7 +59,6 @@ def test_the_remedy_of_tiny_tasks_runs_as_it_is_pasted() -> None:
     assert ray.get(names["many"].remote([1, 2])) == [2, 3]
 
 
-@pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize(
     ("value", "back"),
     [

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from shells import Ran
+from shells import Ran, Shell
 
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.model import load
 from jupyter_serprof.model.units import format_bytes
 
 
-def test_a_value_is_opened_and_pickled_beside_it(shell: InteractiveShell) -> None:
+def test_a_value_is_opened_and_pickled_beside_it(shell: Shell) -> None:
     """The headline says who is to blame; the stages of plain dumps and loads are there, too."""
     Ran(shell, "import numpy as np\nmodel = {'w': np.zeros(100_000), 'name': 'm'}")
 
@@ -29,9 +28,7 @@ def test_a_value_is_opened_and_pickled_beside_it(shell: InteractiveShell) -> Non
 
 
 @pytest.mark.parametrize("sent", ["dumps(model)", "loads(dumps(model))", "len(dumps(model))"])
-def test_an_expression_that_pickles_opens_what_it_pickled(
-    shell: InteractiveShell, sent: str
-) -> None:
+def test_an_expression_that_pickles_opens_what_it_pickled(shell: Shell, sent: str) -> None:
     """And not the bytes, the copy or the number that it is worth; as %serprof shows its stages."""
     Ran(shell, "from pickle import *\nmodel = {'big': list(range(5_000)), 'small': 1}")
 
@@ -43,7 +40,7 @@ def test_an_expression_that_pickles_opens_what_it_pickled(
     assert len(loads) == sent.count("loads")  # none but its own
 
 
-def test_what_cannot_be_pickled_is_a_document_not_an_error(shell: InteractiveShell) -> None:
+def test_what_cannot_be_pickled_is_a_document_not_an_error(shell: Shell) -> None:
     """The cell goes on; the picture names the paths."""
     Ran(shell, "import threading\njob = {'a': [threading.Lock()], 'b': threading.Lock()}")
 
@@ -54,7 +51,7 @@ def test_what_cannot_be_pickled_is_a_document_not_an_error(shell: InteractiveShe
     assert bad == ['job["a"][0]', 'job["b"]']
 
 
-def test_a_cell_opens_what_crossed_largest_first(shell: InteractiveShell) -> None:
+def test_a_cell_opens_what_crossed_largest_first(shell: Shell) -> None:
     """Its result is as without the magic; what is next to nothing is left out."""
     code = "import pickle\nbig = [str(i) for i in range(5000)]\nhalf = big[:2500]\n"
     cell = "%%serprof --blame\npickle.dumps(half); pickle.dumps(big); pickle.dumps(1)\n7"
@@ -71,7 +68,7 @@ def test_a_cell_opens_what_crossed_largest_first(shell: InteractiveShell) -> Non
     assert any("after the timed run" in fact for fact in ran.trace.summary.details)
 
 
-def test_a_value_that_crosses_several_times_is_opened_once(shell: InteractiveShell) -> None:
+def test_a_value_that_crosses_several_times_is_opened_once(shell: Shell) -> None:
     """With how often and how many bytes in all; the next largest are opened beside it."""
     code = "import pickle\nbig = [str(i) for i in range(5000)]\nhalf = big[:2500]\n"
     cell = "%%serprof --blame\nsent = sum(len(pickle.dumps(big)) for _ in range(5))\n"
@@ -89,7 +86,7 @@ def test_a_value_that_crosses_several_times_is_opened_once(shell: InteractiveShe
 
 @pytest.mark.parametrize("line", ["%serprof --blame d = dumps(value)", "%%serprof --blame\n{0}"])
 def test_functions_that_the_notebook_imported_by_name_are_seen(
-    shell: InteractiveShell, line: str, monkeypatch: pytest.MonkeyPatch
+    shell: Shell, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``from pickle import dumps`` is how many call it."""
     monkeypatch.setitem(__import__("sys").modules, "__main__", shell.user_module)
@@ -100,7 +97,7 @@ def test_functions_that_the_notebook_imported_by_name_are_seen(
     assert [anatomy.name for anatomy in ran.trace.anatomies] == ["value"]
 
 
-def test_values_are_held_no_longer_than_they_are_opened(shell: InteractiveShell) -> None:
+def test_values_are_held_no_longer_than_they_are_opened(shell: Shell) -> None:
     """Also those of a cell that raised; and no hook is left."""
     shell.user_ns["Held"] = type("Held", (), {"__module__": "__main__"})
     shell.user_ns["found"] = found = list[Any]()
@@ -119,7 +116,7 @@ def test_values_are_held_no_longer_than_they_are_opened(shell: InteractiveShell)
     assert armed_places() == []
 
 
-def test_o_q_and_save_work_as_ever(shell: InteractiveShell, tmp_path: Path) -> None:
+def test_o_q_and_save_work_as_ever(shell: Shell, tmp_path: Path) -> None:
     """The anatomy survives the file."""
     file = tmp_path / "run.serprof.json"
 
@@ -131,7 +128,7 @@ def test_o_q_and_save_work_as_ever(shell: InteractiveShell, tmp_path: Path) -> N
     assert [part.state for part in shell.user_ns["doc"].anatomies[0].parts][-1] == "shared"
 
 
-def test_an_interrupt_passes_and_shows_what_is_known(shell: InteractiveShell) -> None:
+def test_an_interrupt_passes_and_shows_what_is_known(shell: Shell) -> None:
     """The document of the pickle is there, the anatomy says that it was interrupted."""
     Ran(
         shell,

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 from made_runs import CODE, FAST_NS, SLOW_NS, made
-from shells import Ran
+from shells import Ran, Shell
 
 import jupyter_serprof as sp
 from jupyter_serprof.analysis.comparison import interval_text, ratio_text, times_of
@@ -22,7 +21,7 @@ from jupyter_serprof.views.kit.sheet import Label
 from jupyter_serprof.views.notebook.page import html
 
 
-def test_a_name_without_an_ending_is_one_file(shell: InteractiveShell, folder: Path) -> None:
+def test_a_name_without_an_ending_is_one_file(shell: Shell, folder: Path) -> None:
     """What ``--save before`` writes, ``--compare before`` reads."""
     saved = Ran(shell, f"%serprof -q --repeat 6 --save before {CODE}")
 
@@ -33,7 +32,7 @@ def test_a_name_without_an_ending_is_one_file(shell: InteractiveShell, folder: P
     assert ran.sweep.comparison is not None
 
 
-def test_code_is_compared_with_a_file(shell: InteractiveShell, folder: Path) -> None:
+def test_code_is_compared_with_a_file(shell: Shell, folder: Path) -> None:
     """Saved before, run 15 times now; the document of now carries the comparison."""
     save_document(made(FAST_NS), folder / "before.serprof.json")
 
@@ -51,7 +50,7 @@ def test_code_is_compared_with_a_file(shell: InteractiveShell, folder: Path) -> 
     assert saved.comparison == comparison
 
 
-def test_a_comparison_is_in_every_form_that_a_viewer_may_choose(shell: InteractiveShell) -> None:
+def test_a_comparison_is_in_every_form_that_a_viewer_may_choose(shell: Shell) -> None:
     """Without our extension too: before, after, ratio and verdict, as the document has them."""
     shell.user_ns["before"] = made(FAST_NS)
 
@@ -82,7 +81,7 @@ def plain_of(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_a_regression_stops_the_cell_after_the_document_is_shown(shell: InteractiveShell) -> None:
+def test_a_regression_stops_the_cell_after_the_document_is_shown(shell: Shell) -> None:
     """Run All stops there; the numbers are on the screen, and in the variable."""
     shell.user_ns["before"] = made(FAST_NS)
 
@@ -94,7 +93,7 @@ def test_a_regression_stops_the_cell_after_the_document_is_shown(shell: Interact
     assert ran.sweep.comparison == shell.user_ns["after"].comparison
 
 
-def test_a_limit_that_nobody_can_judge_says_so(shell: InteractiveShell) -> None:
+def test_a_limit_that_nobody_can_judge_says_so(shell: Shell) -> None:
     """It passes, and not silently: the machine was as much slower as the code."""
     shell.user_ns["before"] = replace(made(FAST_NS), control={"pickle": (10**15,) * 10})
 
@@ -104,7 +103,7 @@ def test_a_limit_that_nobody_can_judge_says_so(shell: InteractiveShell) -> None:
     assert "cannot tell whether it is slower by more than 10.0 %: Wall time" in ran.err
 
 
-def test_a_comparison_that_is_the_last_value_is_readable(shell: InteractiveShell) -> None:
+def test_a_comparison_that_is_the_last_value_is_readable(shell: Shell) -> None:
     """Of two documents, in a shell; and shown in a program."""
     Ran(shell, f"import jupyter_serprof as sp\n%serprof -q --repeat 6 -o before {CODE}")
 
@@ -116,7 +115,7 @@ def test_a_comparison_that_is_the_last_value_is_readable(shell: InteractiveShell
     assert shown.result.success
 
 
-def test_a_value_is_compared_by_the_transports_of_before(shell: InteractiveShell) -> None:
+def test_a_value_is_compared_by_the_transports_of_before(shell: Shell) -> None:
     """The round trip has the same variants, so that each has its line."""
     Ran(shell, "%serprof -q --transports pickle --repeat 6 -o before [1, 2, 3]")
 
@@ -128,7 +127,7 @@ def test_a_value_is_compared_by_the_transports_of_before(shell: InteractiveShell
     assert {len(times) for times in ran.sweep.control.values()} == {10}
 
 
-def test_what_cannot_be_compared_is_shown_and_said(shell: InteractiveShell) -> None:
+def test_what_cannot_be_compared_is_shown_and_said(shell: Shell) -> None:
     """A round trip against repeats: the one run that shows it is not lost, and nobody waits."""
     Ran(shell, "%serprof -q --transports pickle --repeat 1 --name sent -o before [1, 2, 3]")
 
@@ -151,7 +150,7 @@ def test_what_cannot_be_compared_is_shown_and_said(shell: InteractiveShell) -> N
     ],
 )
 def test_bad_input_is_told_before_the_code_runs(
-    shell: InteractiveShell, folder: Path, options: str, said: str
+    shell: Shell, folder: Path, options: str, said: str
 ) -> None:
     """One line, no traceback, and nothing was run."""
     Ran(shell, "number = 1\nruns = []")
@@ -180,7 +179,7 @@ INTERRUPTS = (
     ],
 )
 def test_an_interrupted_comparison_says_what_was_measured(
-    shell: InteractiveShell, number: int, said: str
+    shell: Shell, number: int, said: str
 ) -> None:
     """The runs that ended are shown; nothing is said of faster or slower."""
     shell.user_ns["before"] = made(FAST_NS, "f()")
@@ -197,7 +196,7 @@ def test_an_interrupted_comparison_says_what_was_measured(
 
 
 def test_an_interrupt_of_the_first_run_does_not_say_that_nothing_was_serialized(
-    shell: InteractiveShell,
+    shell: Shell,
 ) -> None:
     """Nobody knows what it would have done: a stage is seen when it has ended."""
     shell.user_ns["before"] = made(FAST_NS, "f()")
@@ -214,7 +213,7 @@ def test_an_interrupt_of_the_first_run_does_not_say_that_nothing_was_serialized(
         assert "serialization was seen" not in ran.bundles[0]["text/plain"]
 
 
-def test_a_blank_name_is_no_word_for_other_code(shell: InteractiveShell) -> None:
+def test_a_blank_name_is_no_word_for_other_code(shell: Shell) -> None:
     """Neither typed nor in Python."""
     shell.user_ns["before"] = made(FAST_NS)
 
@@ -225,7 +224,7 @@ def test_a_blank_name_is_no_word_for_other_code(shell: InteractiveShell) -> None
         sp.compare(made(FAST_NS), lambda: pytest.fail("it ran"), name=" ")
 
 
-def test_other_code_is_refused_before_it_runs(shell: InteractiveShell) -> None:
+def test_other_code_is_refused_before_it_runs(shell: Shell) -> None:
     """One line with both and what to type; typed, it compares."""
     shell.user_ns["before"] = made(FAST_NS)
     Ran(shell, "import pickle\nruns = []\ndef g():\n    runs.append(pickle.dumps(1))")

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from dasks import GATE, failing, forgotten, mapped, scheduler_tasks, small_array
 from distributed import Client
-from IPython.core.interactiveshell import InteractiveShell
-from shells import Ran
+from shells import Ran, Shell
 
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.model import Trace
@@ -19,7 +18,7 @@ dask: Any = import_module("dask")
 
 
 @pytest.fixture
-def user(shell: InteractiveShell, client: Client) -> Iterator[InteractiveShell]:
+def user(shell: Shell, client: Client) -> Iterator[Shell]:
     """A shell with an array, a client and the user's functions."""
     GATE.set()
     shell.user_ns.update(x=small_array(), dask=dask, client=client, mapped=mapped, failing=failing)
@@ -38,9 +37,7 @@ def stages(trace: Trace) -> set[str]:
 # A line
 
 
-def test_a_collection_is_persisted_shown_and_released(
-    user: InteractiveShell, client: Client
-) -> None:
+def test_a_collection_is_persisted_shown_and_released(user: Shell, client: Client) -> None:
     """One document named by the code; no value, nothing in Out, nothing on the cluster."""
     count = len(user.user_ns["Out"])
 
@@ -55,7 +52,7 @@ def test_a_collection_is_persisted_shown_and_released(
     assert forgotten(client)
 
 
-def test_compute_gathers(user: InteractiveShell, client: Client) -> None:
+def test_compute_gathers(user: Shell, client: Client) -> None:
     """--compute brings the result to the client, and drops it."""
     ran = Ran(user, "%graphstages --compute --timeout 60 x.sum()")
 
@@ -64,7 +61,7 @@ def test_compute_gathers(user: InteractiveShell, client: Client) -> None:
 
 
 @pytest.mark.parametrize("code", ["x.sum().compute()", "client.submit(len, [1]).result()"])
-def test_code_that_computes_by_itself_is_shown(user: InteractiveShell, code: str) -> None:
+def test_code_that_computes_by_itself_is_shown(user: Shell, code: str) -> None:
     """A concrete result of Dask is no mistake."""
     ran = Ran(user, f"%graphstages {code}")
 
@@ -72,7 +69,7 @@ def test_code_that_computes_by_itself_is_shown(user: InteractiveShell, code: str
     assert "dask.execute" in stages(ran.trace)
 
 
-def test_a_statement_keeps_what_it_assigns(user: InteractiveShell, client: Client) -> None:
+def test_a_statement_keeps_what_it_assigns(user: Shell, client: Client) -> None:
     """`y = x.persist()` stays on the cluster, and nobody waits for it."""
     ran = Ran(user, "%graphstages y = x.persist()")
 
@@ -84,7 +81,7 @@ def test_a_statement_keeps_what_it_assigns(user: InteractiveShell, client: Clien
     assert forgotten(client)
 
 
-def test_variables_of_a_function_are_seen(user: InteractiveShell) -> None:
+def test_variables_of_a_function_are_seen(user: Shell) -> None:
     """The magic inside a function sees its locals."""
     ran = Ran(user, "def f(z):\n    %graphstages z.sum()\nf(x)")
 
@@ -94,7 +91,7 @@ def test_variables_of_a_function_are_seen(user: InteractiveShell) -> None:
 # A cell
 
 
-def test_a_cell_is_as_without_the_magic(user: InteractiveShell) -> None:
+def test_a_cell_is_as_without_the_magic(user: Shell) -> None:
     """Top-level await, magics, assignments and the last value all work."""
     cell = (
         "%%graphstages --name mine\nimport asyncio\nawait asyncio.sleep(0)\n"
@@ -110,7 +107,7 @@ def test_a_cell_is_as_without_the_magic(user: InteractiveShell) -> None:
     assert {"dask.serialize", "dask.execute", "dask.gather"} <= stages(ran.trace)
 
 
-def test_each_computation_of_a_cell_is_a_group(user: InteractiveShell) -> None:
+def test_each_computation_of_a_cell_is_a_group(user: Shell) -> None:
     """Three computations, three blocks of rows, in their order."""
     ran = Ran(
         user, "%%graphstages\nx.sum().compute()\ndask.compute(x.max(), x.min())\ny = x.persist()"
@@ -130,7 +127,7 @@ def test_each_computation_of_a_cell_is_a_group(user: InteractiveShell) -> None:
     ],
 )
 def test_a_task_that_raises_shows_its_own_error_and_the_picture(
-    user: InteractiveShell, client: Client, code: str
+    user: Shell, client: Client, code: str
 ) -> None:
     """The task's exception, one traceback without frames of ours, and what was measured."""
     ran = Ran(user, code)
@@ -155,7 +152,7 @@ def test_a_task_that_raises_shows_its_own_error_and_the_picture(
     ],
     ids=["expression", "statement", "cell"],
 )
-def test_a_graph_that_cannot_be_pickled_names_the_path(user: InteractiveShell, cell: str) -> None:
+def test_a_graph_that_cannot_be_pickled_names_the_path(user: Shell, cell: str) -> None:
     """The user's own error, and the path in the document."""
     Ran(user, "import threading\nlock = threading.Lock()")
 
@@ -167,7 +164,7 @@ def test_a_graph_that_cannot_be_pickled_names_the_path(user: InteractiveShell, c
     assert "lock" in notes(ran.trace)
 
 
-def test_a_timeout_is_one_line_and_a_picture(user: InteractiveShell, client: Client) -> None:
+def test_a_timeout_is_one_line_and_a_picture(user: Shell, client: Client) -> None:
     """Run All stops; the partial picture says interrupted."""
     GATE.clear()
     user.user_ns["gated"] = import_module("dasks").gated
@@ -194,7 +191,7 @@ def test_a_timeout_is_one_line_and_a_picture(user: InteractiveShell, client: Cli
         ("%%time\n%%graphstages\nawait ran()", "Write %%graphstages on the first line"),
     ],
 )
-def test_what_is_wrong_is_one_line(user: InteractiveShell, line: str, said: str) -> None:
+def test_what_is_wrong_is_one_line(user: Shell, line: str, said: str) -> None:
     """No traceback, no picture, and the names of the magic that was typed."""
     Ran(user, "def ran(): global has_run; has_run = True")
 
@@ -207,7 +204,7 @@ def test_what_is_wrong_is_one_line(user: InteractiveShell, line: str, said: str)
     assert ("has_run" in user.user_ns) is ("[ran()]" in line)
 
 
-def test_a_name_that_is_not_defined_is_only_that(user: InteractiveShell) -> None:
+def test_a_name_that_is_not_defined_is_only_that(user: Shell) -> None:
     """Nothing was measured, so nothing is shown."""
     ran = Ran(user, "%graphstages nowhere")
 
@@ -225,7 +222,7 @@ def test_a_name_that_is_not_defined_is_only_that(user: InteractiveShell) -> None
         ("%graphstages y = 1", "write %serprof y = 1"),
     ],
 )
-def test_code_without_dask_is_told_so(user: InteractiveShell, cell: str, said: str) -> None:
+def test_code_without_dask_is_told_so(user: Shell, cell: str, said: str) -> None:
     """It ran, and the document says what would show more."""
     ran = Ran(user, cell)
 
@@ -239,7 +236,7 @@ def test_code_without_dask_is_told_so(user: InteractiveShell, cell: str, said: s
     "cell", ["%graphstages ran()", "%%graphstages\nran()", "%%time\n%%graphstages\nran()"]
 )
 def test_without_dask_the_pip_line_is_told(
-    user: InteractiveShell, monkeypatch: pytest.MonkeyPatch, cell: str
+    user: Shell, monkeypatch: pytest.MonkeyPatch, cell: str
 ) -> None:
     """Before the code runs."""
     Ran(user, "def ran(): global has_run; has_run = True")
@@ -255,7 +252,7 @@ def test_without_dask_the_pip_line_is_told(
 # Alone
 
 
-def test_alone_it_lists_the_collections(user: InteractiveShell, client: Client) -> None:
+def test_alone_it_lists_the_collections(user: Shell, client: Client) -> None:
     """A table of the user's variables, nothing computed, and how to go on."""
     Ran(user, "kept = x.persist()\n_hidden = x + 1")
     before = len(scheduler_tasks(client))
@@ -275,7 +272,7 @@ def test_alone_it_lists_the_collections(user: InteractiveShell, client: Client) 
     assert forgotten(client)
 
 
-def test_alone_without_collections_it_shows_how_to_begin(user: InteractiveShell) -> None:
+def test_alone_without_collections_it_shows_how_to_begin(user: Shell) -> None:
     """Three lines to paste."""
     del user.user_ns["x"]
 

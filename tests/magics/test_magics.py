@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from interrupts import pressed
 from IPython.core.completer import provisionalcompleter
-from IPython.core.interactiveshell import InteractiveShell
-from shells import Ran
+from shells import Ran, Shell
 
 from jupyter_serprof.api import resume
 from jupyter_serprof.capture import patching, recorder
@@ -22,7 +21,7 @@ from jupyter_serprof.model import Trace, load, to_document
 from jupyter_serprof.model.document import MIME_TYPE
 
 
-def parts(shell: InteractiveShell) -> dict[str, list[object]]:
+def parts(shell: Shell) -> dict[str, list[object]]:
     """Return everything that an extension could have added to."""
     return {
         "line": sorted(shell.magics_manager.magics["line"]),
@@ -39,7 +38,7 @@ def parts(shell: InteractiveShell) -> dict[str, list[object]]:
 # Loading and unloading
 
 
-def test_unloading_takes_everything_away(bare: InteractiveShell) -> None:
+def test_unloading_takes_everything_away(bare: Shell) -> None:
     """After %unload_ext the shell's lists are what they were before, to the last entry."""
     before = parts(bare)
 
@@ -53,7 +52,7 @@ def test_unloading_takes_everything_away(bare: InteractiveShell) -> None:
     assert parts(bare) == before
 
 
-def test_a_document_draws_itself_without_the_extension(bare: InteractiveShell) -> None:
+def test_a_document_draws_itself_without_the_extension(bare: Shell) -> None:
     """What a function returned is drawn as a last value, and never printed as its fields."""
     code = "import jupyter_serprof as sp; sweep = sp.roundtrip([1], repeat=1)\n"
 
@@ -75,7 +74,7 @@ def test_remedies_have_the_names_of_a_cell_that_the_document_does_not_keep(
 
 
 @pytest.mark.parametrize("again", ["%load_ext jupyter_serprof", "%reload_ext jupyter_serprof"])
-def test_loading_again_changes_nothing(shell: InteractiveShell, again: str) -> None:
+def test_loading_again_changes_nothing(shell: Shell, again: str) -> None:
     """One transformer, one pair of events, one matcher, however often it is loaded."""
     before = {name: len(found) for name, found in parts(shell).items()}
 
@@ -87,9 +86,7 @@ def test_loading_again_changes_nothing(shell: InteractiveShell, again: str) -> N
 
 
 @pytest.mark.parametrize("command", ["%unload_ext jupyter_serprof", "%reload_ext jupyter_serprof"])
-def test_unloading_inside_a_recording_shows_what_there_is(
-    shell: InteractiveShell, command: str
-) -> None:
+def test_unloading_inside_a_recording_shows_what_there_is(shell: Shell, command: str) -> None:
     """A recording that runs is stopped, removed and shown; the cell goes on."""
     ran = Ran(shell, f"%%serprof\npickle.dumps(1)\n{command}\ny = 2")
 
@@ -100,7 +97,7 @@ def test_unloading_inside_a_recording_shows_what_there_is(
     assert ("serprof" in shell.magics_manager.magics["line"]) is ("reload" in command)
 
 
-def test_unloading_survives_a_shell_that_was_reset(shell: InteractiveShell) -> None:
+def test_unloading_survives_a_shell_that_was_reset(shell: Shell) -> None:
     """Callbacks and transformers that somebody else removed are no error."""
     shell.events.callbacks["post_run_cell"].clear()
     shell.input_transformers_cleanup.clear()
@@ -114,7 +111,7 @@ def test_unloading_survives_a_shell_that_was_reset(shell: InteractiveShell) -> N
 # Cells
 
 
-def test_a_cell_is_as_without_the_magic(shell: InteractiveShell) -> None:
+def test_a_cell_is_as_without_the_magic(shell: Shell) -> None:
     """Top-level await, shell commands, magics, assignments and the last value all work."""
     cell = (
         "%%serprof --name mine\nimport asyncio\nawait asyncio.sleep(0)\nx = pickle.dumps([1])\n"
@@ -145,7 +142,7 @@ def test_a_cell_is_as_without_the_magic(shell: InteractiveShell) -> None:
         "%%time\n%%serprof\nx = pickle.dumps(1)\nx",
     ],
 )
-def test_what_stands_around_the_magic_does_not_matter(shell: InteractiveShell, cell: str) -> None:
+def test_what_stands_around_the_magic_does_not_matter(shell: Shell, cell: str) -> None:
     """A cell is recorded once, or not at all; never run without its recording."""
     ran = Ran(shell, cell)
 
@@ -162,9 +159,7 @@ def test_what_stands_around_the_magic_does_not_matter(shell: InteractiveShell, c
     ],
     ids=["cell", "below another magic", "line"],
 )
-def test_what_raises_shows_its_line_and_its_picture(
-    shell: InteractiveShell, cell: str, at: str
-) -> None:
+def test_what_raises_shows_its_line_and_its_picture(shell: Shell, cell: str, at: str) -> None:
     """One traceback, at the right line, without frames of ours; what was measured is shown."""
     ran = Ran(shell, cell)
 
@@ -176,7 +171,7 @@ def test_what_raises_shows_its_line_and_its_picture(
 
 
 @pytest.mark.parametrize("error", ["KeyboardInterrupt", "asyncio.CancelledError"])
-def test_an_interrupted_cell_says_so(shell: InteractiveShell, error: str) -> None:
+def test_an_interrupted_cell_says_so(shell: Shell, error: str) -> None:
     """Ctrl-C passes through, also as a kernel interrupts an await: by cancelling it."""
     ran = Ran(shell, f"%%serprof\nimport asyncio\npickle.dumps(1)\nraise {error}")
 
@@ -186,7 +181,7 @@ def test_an_interrupted_cell_says_so(shell: InteractiveShell, error: str) -> Non
 
 @pytest.mark.parametrize("cell", ["%%serprof -q\npickle.dumps(1)", "%serprof -q pickle.dumps(1)"])
 def test_an_interrupt_at_any_line_of_ours_ends_the_cell_and_leaves_nothing(
-    shell: InteractiveShell, cell: str
+    shell: Shell, cell: str
 ) -> None:
     """It is heard, once, as Ctrl-C; nothing is armed any more, and the next cell is recorded."""
     before = parts(shell)
@@ -217,7 +212,7 @@ def test_an_interrupt_at_any_line_of_ours_ends_the_cell_and_leaves_nothing(
     ],
 )
 def test_an_error_before_anything_was_serialized_is_only_that(
-    shell: InteractiveShell, cell: str, error: type[Exception], said: str
+    shell: Shell, cell: str, error: type[Exception], said: str
 ) -> None:
     """Nothing was measured, so there is no picture."""
     ran = Ran(shell, cell)
@@ -237,7 +232,7 @@ def test_an_error_before_anything_was_serialized_is_only_that(
         ("%%graphstages --help\nran = True", "--timeout SECONDS"),
     ],
 )
-def test_help_is_printed_and_nothing_runs(shell: InteractiveShell, cell: str, option: str) -> None:
+def test_help_is_printed_and_nothing_runs(shell: Shell, cell: str, option: str) -> None:
     """-h anywhere, also beside a sweep of nothing, and %serprof alone."""
     ran = Ran(shell, cell)
 
@@ -248,7 +243,7 @@ def test_help_is_printed_and_nothing_runs(shell: InteractiveShell, cell: str, op
     assert "ran" not in shell.user_ns
 
 
-def test_a_silent_cell_shows_nothing(shell: InteractiveShell) -> None:
+def test_a_silent_cell_shows_nothing(shell: Shell) -> None:
     """A front end that asks silently gets no picture, and the code runs."""
     ran = Ran(shell, "%%serprof\nx = 5", silent=True)
 
@@ -257,7 +252,7 @@ def test_a_silent_cell_shows_nothing(shell: InteractiveShell) -> None:
     assert Ran(shell, "%%serprof\npickle.dumps(1)").trace.outcome == "ok"
 
 
-def test_await_below_another_magic_is_refused_with_the_remedy(shell: InteractiveShell) -> None:
+def test_await_below_another_magic_is_refused_with_the_remedy(shell: Shell) -> None:
     """The event loop is busy there: the message says where %%serprof belongs."""
     ran = Ran(shell, "%%time\n%%serprof\nimport asyncio\nran = 1\nawait asyncio.sleep(0)")
 
@@ -265,7 +260,7 @@ def test_await_below_another_magic_is_refused_with_the_remedy(shell: Interactive
     assert "ran" not in shell.user_ns
 
 
-def test_a_cell_run_by_a_cell_is_recorded_once(shell: InteractiveShell) -> None:
+def test_a_cell_run_by_a_cell_is_recorded_once(shell: Shell) -> None:
     """run_cell inside a cell: one picture, and the result's value."""
     ran = Ran(shell, "r = get_ipython().run_cell('%%serprof\\npickle.dumps(1)\\n7')")
 
@@ -274,7 +269,7 @@ def test_a_cell_run_by_a_cell_is_recorded_once(shell: InteractiveShell) -> None:
 
 
 @pytest.mark.parametrize("inside", ["1/0", "", "pass"])
-def test_a_cell_inside_does_not_end_the_recording(shell: InteractiveShell, inside: str) -> None:
+def test_a_cell_inside_does_not_end_the_recording(shell: Shell, inside: str) -> None:
     """A cell that runs others, also empty ones and those that raise, is recorded to its end."""
     ran = Ran(shell, f"%%serprof\nr = get_ipython().run_cell('{inside}')\npickle.dumps(1)")
 
@@ -283,7 +278,7 @@ def test_a_cell_inside_does_not_end_the_recording(shell: InteractiveShell, insid
     assert [s.stage for s in ran.trace.spans if "pickle" in s.stage] == ["pickle.dumps"]
 
 
-def test_a_line_inside_a_cell_has_its_own_picture(shell: InteractiveShell) -> None:
+def test_a_line_inside_a_cell_has_its_own_picture(shell: Shell) -> None:
     """A profile inside a profile: the inner one is shown first, the outer one contains it."""
     ran = Ran(shell, "%%serprof\npickle.dumps(1)\n%serprof pickle.dumps(2)")
 
@@ -294,7 +289,7 @@ def test_a_line_inside_a_cell_has_its_own_picture(shell: InteractiveShell) -> No
     assert sum(span.stage == "pickle.dumps" for span in outer.spans) == 2
 
 
-def test_a_terminal_waits_for_the_end_of_the_cell(shell: InteractiveShell) -> None:
+def test_a_terminal_waits_for_the_end_of_the_cell(shell: Shell) -> None:
     """As with every cell magic, Enter after the first statement does not run the cell."""
     text = "%%serprof\nx = 1"
 
@@ -304,7 +299,7 @@ def test_a_terminal_waits_for_the_end_of_the_cell(shell: InteractiveShell) -> No
     assert last[0] == "complete"
 
 
-def test_history_keeps_what_was_typed(shell: InteractiveShell) -> None:
+def test_history_keeps_what_was_typed(shell: Shell) -> None:
     """Arrow up brings the magic back, not a comment."""
     raw: list[str] = shell.history_manager.input_hist_raw  # type: ignore[union-attr]
 
@@ -316,7 +311,7 @@ def test_history_keeps_what_was_typed(shell: InteractiveShell) -> None:
 # Lines
 
 
-def test_code_that_serializes_is_recorded(shell: InteractiveShell) -> None:
+def test_code_that_serializes_is_recorded(shell: Shell) -> None:
     """The waterfall of what the expression did."""
     ran = Ran(shell, "%serprof pickle.loads(pickle.dumps([1]))")
 
@@ -328,9 +323,7 @@ def test_code_that_serializes_is_recorded(shell: InteractiveShell) -> None:
     assert ran.value is None
 
 
-def test_a_value_makes_the_round_trip(
-    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_value_makes_the_round_trip(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """What serializes nothing is sent through every transport."""
     monkeypatch.setitem(sys.modules, "distributed", None)
 
@@ -341,7 +334,7 @@ def test_a_value_makes_the_round_trip(
     assert {"text/plain", "image/png", MIME_TYPE} == set(ran.bundles[0])
 
 
-def test_none_is_shown_as_a_run(shell: InteractiveShell) -> None:
+def test_none_is_shown_as_a_run(shell: Shell) -> None:
     """An expression that returns None has nothing to send: its own time is shown."""
     ran = Ran(shell, "%serprof print('x')")
 
@@ -361,7 +354,7 @@ def test_none_is_shown_as_a_run(shell: InteractiveShell) -> None:
         ("for x in [1, 2]: pass", 2),
     ],
 )
-def test_statements_assign(shell: InteractiveShell, code: str, expected: object) -> None:
+def test_statements_assign(shell: Shell, code: str, expected: object) -> None:
     """Assignments land in the namespace, whatever stands in the code."""
     ran = Ran(shell, f"%serprof {code}")
 
@@ -370,14 +363,14 @@ def test_statements_assign(shell: InteractiveShell, code: str, expected: object)
 
 
 @pytest.mark.parametrize("code", ["-1 * 3", "-(1 + 2)", "--  -x"])
-def test_code_may_begin_with_a_minus(shell: InteractiveShell, code: str) -> None:
+def test_code_may_begin_with_a_minus(shell: Shell, code: str) -> None:
     """A negative number is a value and makes its round trip."""
     ran = Ran(shell, f"x = 5\n%serprof {code}")
 
     assert ran.sweep.variants[0].facts["equal"] is True
 
 
-def test_variables_of_a_function_are_seen(shell: InteractiveShell) -> None:
+def test_variables_of_a_function_are_seen(shell: Shell) -> None:
     """Inside a function the code sees its locals, also from comprehensions and lambdas."""
     cell = (
         "def f(local):\n"
@@ -392,7 +385,7 @@ def test_variables_of_a_function_are_seen(shell: InteractiveShell) -> None:
     assert [document.name for document in ran.documents] == ["direct", "inner"]
 
 
-def test_shell_syntax_works_in_the_code(shell: InteractiveShell) -> None:
+def test_shell_syntax_works_in_the_code(shell: Shell) -> None:
     """!command and %magic behind %serprof mean what they mean elsewhere."""
     ran = Ran(shell, "%serprof x = !echo hello\n%serprof %time pickle.dumps(1)")
 
@@ -428,7 +421,7 @@ def test_shell_syntax_works_in_the_code(shell: InteractiveShell) -> None:
     ],
 )
 def test_what_is_wrong_is_one_message_and_nothing_runs(
-    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, cell: str, said: str
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, cell: str, said: str
 ) -> None:
     """Said before any code runs, without a traceback, in place of a panel or the help."""
     calls: list[int] = []
@@ -444,7 +437,7 @@ def test_what_is_wrong_is_one_message_and_nothing_runs(
 
 
 @pytest.mark.parametrize("options", ["", "--repeat 3 "])
-def test_an_interrupted_line_is_always_shown(shell: InteractiveShell, options: str) -> None:
+def test_an_interrupted_line_is_always_shown(shell: Shell, options: str) -> None:
     """Waiting until Ctrl-C is an answer, also where nothing was serialized."""
 
     def wait() -> None:
@@ -469,7 +462,7 @@ def test_an_interrupted_line_is_always_shown(shell: InteractiveShell, options: s
     ],
 )
 def test_an_interrupted_round_trip_shows_what_there_is(
-    shell: InteractiveShell, count: int, points: int, told: str
+    shell: Shell, count: int, points: int, told: str
 ) -> None:
     """The rows that are done, also where Ctrl-C fell behind their runs, and what was left out."""
     cell = (
@@ -492,7 +485,7 @@ def test_an_interrupted_round_trip_shows_what_there_is(
     assert ("stopped before its turn" in said) is (count < 2)
 
 
-def test_repeat_runs_cold_once_and_warm_so_often(shell: InteractiveShell) -> None:
+def test_repeat_runs_cold_once_and_warm_so_often(shell: Shell) -> None:
     """--repeat 3: four runs of the code, the first one apart."""
     calls: list[int] = []
     shell.user_ns["f"] = lambda: calls.append(len(pickle.dumps(1)))
@@ -503,14 +496,14 @@ def test_repeat_runs_cold_once_and_warm_so_often(shell: InteractiveShell) -> Non
     assert len(calls) == 4
 
 
-def test_repeat_of_a_value_is_its_round_trip(shell: InteractiveShell) -> None:
+def test_repeat_of_a_value_is_its_round_trip(shell: Shell) -> None:
     """--repeat and --transports go together; the value is made once."""
     ran = Ran(shell, "%serprof --repeat 2 --transports pickle,cloudpickle [1, 2]")
 
     assert [point.variant for point in ran.sweep.points] == ["pickle"] * 3 + ["cloudpickle"] * 3
 
 
-def test_o_name_and_q(shell: InteractiveShell) -> None:
+def test_o_name_and_q(shell: Shell) -> None:
     """The document in a variable, under its own name, and nothing on the screen."""
     ran = Ran(shell, "%serprof -o trace --name 'my run' -q pickle.dumps(1)")
 
@@ -521,9 +514,7 @@ def test_o_name_and_q(shell: InteractiveShell) -> None:
 
 @pytest.mark.parametrize("cell", ["%serprof {} pickle.dumps(1)", "%%serprof {}\npickle.dumps(1)"])
 @pytest.mark.parametrize("ending", [".serprof.json", ".png", ".svg"])
-def test_save_writes_the_file(
-    shell: InteractiveShell, tmp_path: Path, cell: str, ending: str
-) -> None:
+def test_save_writes_the_file(shell: Shell, tmp_path: Path, cell: str, ending: str) -> None:
     """A name with spaces in quotes; the picture is shown as well."""
     file = tmp_path / f"my run{ending}"
 
@@ -540,7 +531,7 @@ def test_save_writes_the_file(
     "cell", ["%serprof {} pickle.dumps(customers)", "%%serprof {}\npickle.dumps(customers)"]
 )
 def test_a_private_file_has_no_name_and_the_cell_has(
-    shell: InteractiveShell, tmp_path: Path, cell: str
+    shell: Shell, tmp_path: Path, cell: str
 ) -> None:
     """What is shown and stored stays as it is: the file is what is given away."""
     shell.user_ns["customers"] = [1]
@@ -563,10 +554,7 @@ def test_a_private_file_has_no_name_and_the_cell_has(
     ids=["line", "cell", "called"],
 )
 def test_ctrl_c_while_the_document_is_made_keeps_what_was_measured(
-    shell: InteractiveShell,
-    monkeypatch: pytest.MonkeyPatch,
-    cell: str,
-    request: pytest.FixtureRequest,
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, cell: str, request: pytest.FixtureRequest
 ) -> None:
     """Also of a cell in a cell, as `%%time` runs it."""
 
@@ -588,7 +576,7 @@ def test_ctrl_c_while_the_document_is_made_keeps_what_was_measured(
 @pytest.mark.parametrize("cell", ["%serprof {} f()", "%%serprof {}\nf()"])
 @pytest.mark.parametrize("raised", [False, True])
 def test_a_file_that_cannot_be_written_costs_no_result(
-    shell: InteractiveShell, tmp_path: Path, cell: str, *, raised: bool
+    shell: Shell, tmp_path: Path, cell: str, *, raised: bool
 ) -> None:
     """The picture and the variable are there, one line says what is wrong, Run All stops.
 
@@ -609,7 +597,7 @@ def test_a_file_that_cannot_be_written_costs_no_result(
 
 @pytest.mark.parametrize("cell", ["%serprof {} f()", "%%serprof {}\nf()", "%graphstages {} f()"])
 def test_a_name_that_cannot_be_saved_is_refused_before_anything_runs(
-    shell: InteractiveShell, cell: str
+    shell: Shell, cell: str
 ) -> None:
     """Nobody waits for a measurement whose file has an ending of others."""
     Ran(shell, "ran = []\ndef f():\n    ran.append(1)")
@@ -622,7 +610,7 @@ def test_a_name_that_cannot_be_saved_is_refused_before_anything_runs(
 
 
 def test_a_transport_by_name_that_is_missing_is_loud(
-    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One line with what to type; what ran before is shown."""
     monkeypatch.setitem(sys.modules, "ray", None)
@@ -634,7 +622,7 @@ def test_a_transport_by_name_that_is_missing_is_loud(
     assert [v.state for v in ran.sweep.variants] == ["ok", "failed"]
 
 
-def test_nothing_is_kept_in_out(shell: InteractiveShell) -> None:
+def test_nothing_is_kept_in_out(shell: Shell) -> None:
     """Neither Out nor _ nor a hidden name holds what was profiled."""
     before = dict(shell.user_ns["Out"])
 
@@ -647,7 +635,7 @@ def test_nothing_is_kept_in_out(shell: InteractiveShell) -> None:
 # Completion
 
 
-def completed(shell: InteractiveShell, line: str) -> set[str]:
+def completed(shell: Shell, line: str) -> set[str]:
     completer = shell.Completer
     assert completer is not None
     completer.use_jedi = False
@@ -685,14 +673,14 @@ GRAPH_FLAGS = GRAPH_CELL_FLAGS | {
     ],
 )
 def test_options_are_completed_where_they_may_stand(
-    shell: InteractiveShell, line: str, offered: set[str]
+    shell: Shell, line: str, offered: set[str]
 ) -> None:
     """Tab offers what fits, before the code and nowhere else."""
     assert completed(shell, line) == offered
 
 
 @pytest.mark.filterwarnings("ignore:`Completer.complete` is pending deprecation")
-def test_the_simple_completion_agrees(shell: InteractiveShell) -> None:
+def test_the_simple_completion_agrees(shell: Shell) -> None:
     """Front ends that ask the old way get the same words."""
     text, matches = shell.complete("--tra", "%serprof --tra", len("%serprof --tra"))
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from shells import Ran
+from shells import Ran, Shell
 
 import jupyter_serprof as sp
 from jupyter_serprof.magics.options import Range, parse
@@ -22,7 +21,7 @@ def test_a_range_is_a_name_and_three_numbers() -> None:
         assert (found.repeat, found.code) == (5, "f(n)")
 
 
-def test_a_value_makes_the_round_trip_and_a_variable_stays(shell: InteractiveShell) -> None:
+def test_a_value_makes_the_round_trip_and_a_variable_stays(shell: Shell) -> None:
     """What serializes nothing goes through the transports; ``n`` is what it was."""
     shell.user_ns["n"] = "mine"
 
@@ -34,7 +33,7 @@ def test_a_value_makes_the_round_trip_and_a_variable_stays(shell: InteractiveShe
     assert shell.user_ns["n"] == "mine"
 
 
-def test_code_that_serializes_is_timed_as_it_is(shell: InteractiveShell) -> None:
+def test_code_that_serializes_is_timed_as_it_is(shell: Shell) -> None:
     """One variant; lambdas and comprehensions inside see the variable."""
     sweep = Ran(shell, CODE).sweep
     nested = Ran(
@@ -48,7 +47,7 @@ def test_code_that_serializes_is_timed_as_it_is(shell: InteractiveShell) -> None
     assert "n" not in shell.user_ns
 
 
-def test_inside_a_function_its_variables_are_seen_and_stay(shell: InteractiveShell) -> None:
+def test_inside_a_function_its_variables_are_seen_and_stay(shell: Shell) -> None:
     """A local of the same name is not overwritten."""
     Ran(
         shell,
@@ -64,7 +63,7 @@ def test_inside_a_function_its_variables_are_seen_and_stay(shell: InteractiveShe
     assert len(shell.user_ns["s"].points) == 6
 
 
-def test_an_error_of_the_code_is_its_own(shell: InteractiveShell) -> None:
+def test_an_error_of_the_code_is_its_own(shell: Shell) -> None:
     """Same exception; nothing is shown where nothing was measured."""
     ran = Ran(shell, "%serprof --sweep n=1e3:1e5:3 nobody(n)")
 
@@ -72,7 +71,7 @@ def test_an_error_of_the_code_is_its_own(shell: InteractiveShell) -> None:
     assert ran.documents == []
 
 
-def test_an_interrupt_shows_what_was_measured(shell: InteractiveShell) -> None:
+def test_an_interrupt_shows_what_was_measured(shell: Shell) -> None:
     """Ctrl-C is Ctrl-C, and the points are there."""
     Ran(
         shell,

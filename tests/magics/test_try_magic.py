@@ -4,8 +4,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from shells import Ran
+from shells import Ran, Shell
 
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.model import Finding
@@ -21,7 +20,7 @@ def _own_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remedies_ways, "time", clock)
 
 
-def test_a_value_is_tried(shell: InteractiveShell) -> None:
+def test_a_value_is_tried(shell: Shell) -> None:
     """The remedies for rows of dicts, ranked, with interval, pairs and equality in the text."""
     ran = Ran(shell, f"{ROWS}%serprof --try -o found rows")
 
@@ -33,7 +32,7 @@ def test_a_value_is_tried(shell: InteractiveShell) -> None:
     assert ran.sweep.findings[0].remedy.startswith("rows = {key: np.array(")
 
 
-def test_code_that_serializes_keeps_its_picture(shell: InteractiveShell) -> None:
+def test_code_that_serializes_keeps_its_picture(shell: Shell) -> None:
     """One document: the waterfall of the run, its findings measured on what the code names."""
     ran = Ran(shell, f"{ROWS}%serprof --try pickle.loads(pickle.dumps(rows))")
 
@@ -46,7 +45,7 @@ def test_code_that_serializes_keeps_its_picture(shell: InteractiveShell) -> None
 
 
 @pytest.mark.parametrize("above", ["", "%%time\n"])
-def test_a_cell_is_tried_on_what_it_names(shell: InteractiveShell, above: str) -> None:
+def test_a_cell_is_tried_on_what_it_names(shell: Shell, above: str) -> None:
     """The cell runs once, as it is, also below another magic; what it sent is tried behind it."""
     code = f"{ROWS}calls = globals().get('calls', 0) + 1\npickle.dumps(rows)\ncalls"
 
@@ -56,7 +55,7 @@ def test_a_cell_is_tried_on_what_it_names(shell: InteractiveShell, above: str) -
     assert ran.trace.findings[0].measured is not None
 
 
-def test_code_that_raises_raises_once_and_tries_nothing(shell: InteractiveShell) -> None:
+def test_code_that_raises_raises_once_and_tries_nothing(shell: Shell) -> None:
     """The same exception; the picture until then; no remedy for what failed."""
     ran = Ran(shell, f"{ROWS}%serprof --try pickle.dumps(rows) + 1")
 
@@ -65,7 +64,7 @@ def test_code_that_raises_raises_once_and_tries_nothing(shell: InteractiveShell)
     assert all(found.measured is None for found in ran.trace.findings)
 
 
-def test_what_cannot_be_pickled_is_said_in_one_line(shell: InteractiveShell) -> None:
+def test_what_cannot_be_pickled_is_said_in_one_line(shell: Shell) -> None:
     """What happened and what to write instead; no traceback of ours."""
     ran = Ran(shell, "%serprof --try threading.Lock()")
 
@@ -84,7 +83,7 @@ def test_a_measured_gain_is_told_with_all_that_is_known() -> None:
     assert ("", "measured: 3.2× faster") in finding_remarks(bare)  # noqa: RUF001
 
 
-def test_a_value_that_is_no_collection_is_sent_to_the_other_magic(shell: InteractiveShell) -> None:
+def test_a_value_that_is_no_collection_is_sent_to_the_other_magic(shell: Shell) -> None:
     """%graphstages --try takes collections; without a cluster nothing travels."""
     dask = pytest.importorskip("dask")
 

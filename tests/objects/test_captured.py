@@ -21,6 +21,11 @@ def use(at: int) -> float:
     return float(BIG[at])
 
 
+@by_value
+def use_inside() -> float:
+    return sum(float(part) for part in (BIG[at] for at in range(3)))
+
+
 def closing(big: np.ndarray[Any, Any]) -> Callable[[int], float]:
     def inner(at: int) -> float:
         return float(big[at])
@@ -42,6 +47,7 @@ def added(at: int, offset: int = 0, table: object = BIG) -> int:
 
 CASES: dict[str, tuple[Callable[[], Callable[..., Any]], str, str]] = {
     "a global": (lambda: use, "BIG", "global"),
+    "a global of code inside": (lambda: use_inside, "BIG", "global"),
     "a closure": (lambda: closing(BIG), "big", "closure"),
     "a default": (lambda: by_value(added), "table", "default"),
     "a default of a lambda": (lambda: lambda at, t=BIG: at + len(t), "t", "default"),
@@ -57,3 +63,12 @@ def test_what_a_function_drags_along_is_named(
     [found] = captured_variables(made())
 
     assert found == {"name": name, "kind": kind, "type": "ndarray", "size_bytes": BIG.nbytes}
+
+
+def test_an_attribute_that_is_called_like_a_global_is_not_captured() -> None:
+    """``array.BIG`` does not take the global BIG along."""
+
+    class Holder:
+        BIG = 1
+
+    assert captured_variables(by_value(lambda: Holder().BIG)) == []

@@ -8,6 +8,8 @@ from IPython.utils.capture import capture_output
 from jupyter_serprof.model import Sweep, Trace, from_document
 from jupyter_serprof.model.document import MIME_TYPE
 
+Shell = InteractiveShell
+
 
 class Shown:
     """What has documents of ours."""

@@ -1,14 +1,15 @@
 """chunk_sweep: what can be measured is, what cannot is said, and nothing stays behind."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from dasks import forgotten, small_array
-from shells import Ran
+from distributed import Client
+from shells import Ran, Shell
 
 import jupyter_serprof as sp
 from jupyter_serprof.capture.patching import armed_places
@@ -27,13 +28,6 @@ from jupyter_serprof.views.text import text
 dask: Any = import_module("dask")
 da: Any = import_module("dask.array")
 db: Any = import_module("dask.bag")
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from distributed import Client
-    from IPython.core.interactiveshell import InteractiveShell
 
 CHUNKS = (5, 10, 20)
 
@@ -359,15 +353,13 @@ def test_thinning_keeps_the_longest_spans_and_every_row() -> None:
 
 
 @pytest.fixture
-def user(shell: InteractiveShell, client: Client) -> InteractiveShell:
+def user(shell: Shell, client: Client) -> Shell:
     """A shell with a function of the chunk size, an array and a client."""
     shell.user_ns.update(make=make, x=small_array(), client=client)
     return shell
 
 
-def test_the_magic_sweeps_an_expression(
-    user: InteractiveShell, client: Client, tmp_path: Path
-) -> None:
+def test_the_magic_sweeps_an_expression(user: Shell, client: Client, tmp_path: Path) -> None:
     """-o, --save and -q as everywhere; the name is the code."""
     path = tmp_path / "chunks.serprof.json"
 
@@ -385,7 +377,7 @@ def test_the_magic_sweeps_an_expression(
     assert forgotten(client)
 
 
-def test_the_magic_cuts_a_collection_anew(user: InteractiveShell, client: Client) -> None:
+def test_the_magic_cuts_a_collection_anew(user: Shell, client: Client) -> None:
     """Code without the variable is the collection itself."""
     ran = Ran(user, "%graphstages --sweep chunk=1:4:3 --repeat 1 -q -o sweep --name mine x")
 
@@ -395,7 +387,7 @@ def test_the_magic_cuts_a_collection_anew(user: InteractiveShell, client: Client
     assert forgotten(client)
 
 
-def test_the_magic_shows_what_was_measured_before_an_error(user: InteractiveShell) -> None:
+def test_the_magic_shows_what_was_measured_before_an_error(user: Shell) -> None:
     """The document of the one size, and one line that says what is wrong."""
     ran = Ran(user, "%graphstages --sweep chunk=5:20:3 make(10)+0*chunk")
 
@@ -414,9 +406,7 @@ def test_the_magic_shows_what_was_measured_before_an_error(user: InteractiveShel
         ("--sweep chunk=5 x", "'chunk=5' needs two numbers"),
     ],
 )
-def test_bad_lines_are_refused_with_a_line_to_paste(
-    user: InteractiveShell, line: str, said: str
-) -> None:
+def test_bad_lines_are_refused_with_a_line_to_paste(user: Shell, line: str, said: str) -> None:
     """One line, and nothing is shown."""
     ran = Ran(user, f"%graphstages {line}")
 

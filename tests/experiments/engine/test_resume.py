@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from shells import Ran
+from shells import Ran, Shell
 
 import jupyter_serprof as sp
 from jupyter_serprof.capture.patching import armed_places
@@ -78,7 +77,7 @@ def test_an_interrupt_before_the_first_point_keeps_nothing() -> None:
         sp.resume(measure=False)
 
 
-def test_what_the_magic_was_stopped_in_goes_on(shell: InteractiveShell) -> None:
+def test_what_the_magic_was_stopped_in_goes_on(shell: Shell) -> None:
     """The picture shows what there is, the error says how to go on, the rest is measured."""
     shell.user_ns["make"] = Pressed(4)
 
@@ -103,7 +102,7 @@ PHASES = {
 @pytest.mark.parametrize("magic", ["%%serprof\npickle.dumps([1])", "%serprof pickle.dumps([1])"])
 @pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
 def test_an_interrupt_of_our_own_work_is_heard_there_and_the_document_is_kept(
-    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, magic: str, phase: str
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, magic: str, phase: str
 ) -> None:
     """The prompt is back, the error says how to see what was measured; nobody waited for more."""
     went_on: list[int] = []

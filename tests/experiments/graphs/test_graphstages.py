@@ -1,14 +1,13 @@
 """graphstages: a Dask computation is brought to its end, recorded, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -25,6 +24,7 @@ from dasks import (
     small_array,
     started,
 )
+from distributed import Client
 
 import jupyter_serprof as sp
 from jupyter_serprof.capture.patching import armed_places
@@ -44,11 +44,6 @@ da: Any = import_module("dask.array")
 db: Any = import_module("dask.bag")
 dd: Any = import_module("dask.dataframe")
 distributed: Any = import_module("distributed")
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from distributed import Client
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,8 @@ from typing import Any, cast
 import pytest
 from dasks import forgotten, mapped, scheduler_tasks, small_array
 from distributed import Client, wait
-from IPython.core.interactiveshell import InteractiveShell
 from made_runs import FAST_NS, made
-from shells import Ran
+from shells import Ran, Shell
 
 import jupyter_serprof as sp
 from jupyter_serprof.analysis.findings.dask_facts import task_count
@@ -25,8 +24,8 @@ db: Any = import_module("dask.bag")
 
 @pytest.fixture
 def user(
-    shell: InteractiveShell, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
+    shell: Shell, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Shell]:
     """A shell with an array, a bag and a client, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     shell.user_ns.update(x=small_array(), bag=db.range(9, npartitions=3), dask=dask, client=client)
@@ -54,7 +53,7 @@ def dask_runs(wall_ns: int) -> Sweep:
     ],
 )
 def test_every_run_computes_and_is_released(
-    user: InteractiveShell, client: Client, line: str, count: int, tasks: int
+    user: Shell, client: Client, line: str, count: int, tasks: int
 ) -> None:
     """One cold point and the warm ones, each with the tasks at work; nothing stays."""
     ran = Ran(user, f"%graphstages {line}")
@@ -69,7 +68,7 @@ def test_every_run_computes_and_is_released(
 
 
 def test_results_that_the_user_holds_are_computed_again_and_stay(
-    user: InteractiveShell, client: Client
+    user: Shell, client: Client
 ) -> None:
     """Else each run would find them on the cluster, and look faster than it is."""
     Ran(user, "kept = (x + 0).sum().persist()")
@@ -83,9 +82,7 @@ def test_results_that_the_user_holds_are_computed_again_and_stay(
     assert forgotten(client)
 
 
-def test_a_statement_that_keeps_results_is_not_run_again(
-    user: InteractiveShell, client: Client
-) -> None:
+def test_a_statement_that_keeps_results_is_not_run_again(user: Shell, client: Client) -> None:
     """Another run would find them; the one run is shown, and what it assigned stays."""
     ran = Ran(user, "%graphstages --repeat 3 y = x.persist()")
 
@@ -100,7 +97,7 @@ def test_a_statement_that_keeps_results_is_not_run_again(
 
 @pytest.mark.parametrize("is_early", [False, True])
 def test_a_run_that_finds_results_is_no_measurement(
-    user: InteractiveShell, client: Client, monkeypatch: pytest.MonkeyPatch, *, is_early: bool
+    user: Shell, client: Client, monkeypatch: pytest.MonkeyPatch, *, is_early: bool
 ) -> None:
     """Code that keeps what it persists is told so; the run that computed is shown.
 
@@ -132,7 +129,7 @@ def test_a_run_that_finds_results_is_no_measurement(
     assert forgotten(client)
 
 
-def test_an_error_in_a_later_run_keeps_those_before(user: InteractiveShell, client: Client) -> None:
+def test_an_error_in_a_later_run_keeps_those_before(user: Shell, client: Client) -> None:
     """The error is the user's own, and the document says what is missing."""
     user.user_ns["left"] = iter([1, 1, 1])
 
@@ -145,7 +142,7 @@ def test_an_error_in_a_later_run_keeps_those_before(user: InteractiveShell, clie
     assert forgotten(client)
 
 
-def test_an_error_in_the_first_run_shows_it(user: InteractiveShell, client: Client) -> None:
+def test_an_error_in_the_first_run_shows_it(user: Shell, client: Client) -> None:
     """As without the option."""
     user.user_ns.update(mapped=mapped, failing=import_module("dasks").failing)
 
@@ -170,9 +167,7 @@ def test_a_program_repeats_and_compares(client: Client) -> None:
 # Compared
 
 
-def test_a_collection_is_compared_stage_by_stage_with_a_file(
-    user: InteractiveShell, client: Client
-) -> None:
+def test_a_collection_is_compared_stage_by_stage_with_a_file(user: Shell, client: Client) -> None:
     """Saved before, run now; ratios with intervals, the noise of here, and the cluster empty."""
     saved = Ran(user, "%graphstages -q --repeat 8 --save before x.sum()")
 
@@ -190,7 +185,7 @@ def test_a_collection_is_compared_stage_by_stage_with_a_file(
     assert forgotten(client)
 
 
-def test_a_collection_that_was_cut_anew_is_the_same_computation(user: InteractiveShell) -> None:
+def test_a_collection_that_was_cut_anew_is_the_same_computation(user: Shell) -> None:
     """That is what one wants to know; what differs in the graph is noted."""
     Ran(user, "%graphstages -q --repeat 2 --name total -o before x.map_blocks(abs).sum()")
 
@@ -203,7 +198,7 @@ def test_a_collection_that_was_cut_anew_is_the_same_computation(user: Interactiv
     assert ran.sweep.comparison.notes[0].startswith("the graph is another one: 5 tasks before, ")
 
 
-def test_one_run_before_gives_a_ratio_and_no_verdict(user: InteractiveShell) -> None:
+def test_one_run_before_gives_a_ratio_and_no_verdict(user: Shell) -> None:
     """A single recording is a document too; what would give a verdict is said."""
     Ran(user, "%graphstages -q --save before x.sum()")
 
@@ -216,7 +211,7 @@ def test_one_run_before_gives_a_ratio_and_no_verdict(user: InteractiveShell) -> 
     assert "Run each side again: --repeat 15" in comparison.changes[0].reason
 
 
-def test_a_statement_is_compared(user: InteractiveShell) -> None:
+def test_a_statement_is_compared(user: Shell) -> None:
     """With a document in a variable."""
     Ran(user, "%graphstages -q --repeat 2 -o before y = x.sum().compute()")
 
@@ -226,7 +221,7 @@ def test_a_statement_is_compared(user: InteractiveShell) -> None:
     assert ran.sweep.comparison.before == "y = x.sum().compute()"
 
 
-def test_a_regression_stops_the_cell_after_the_document_is_shown(user: InteractiveShell) -> None:
+def test_a_regression_stops_the_cell_after_the_document_is_shown(user: Shell) -> None:
     """Run All stops there; the numbers are on the screen, and in the variable."""
     user.user_ns["before"] = dask_runs(FAST_NS)
 
@@ -250,7 +245,7 @@ def test_a_regression_stops_the_cell_after_the_document_is_shown(user: Interacti
     ],
 )
 def test_a_document_of_something_else_is_refused_after_one_run(
-    user: InteractiveShell, client: Client, made_by: str, said: str
+    user: Shell, client: Client, made_by: str, said: str
 ) -> None:
     """What both are is said, and the one run that was made is shown."""
     user.user_ns["dumps"] = import_module("pickle").dumps
@@ -274,9 +269,7 @@ def test_a_document_of_something_else_is_refused_after_one_run(
         ("--repeat 3 1 + 1", "1 + 1 gave an int, and nothing of Dask ran"),
     ],
 )
-def test_bad_lines_are_refused_with_a_line_to_paste(
-    user: InteractiveShell, line: str, said: str
-) -> None:
+def test_bad_lines_are_refused_with_a_line_to_paste(user: Shell, line: str, said: str) -> None:
     """One line, no traceback."""
     ran = Ran(user, f"%graphstages {line}")
 

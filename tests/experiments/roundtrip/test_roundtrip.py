@@ -34,6 +34,7 @@ from jupyter_serprof.model import (
 from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.testing import TickClock
 
+Fakes = dict[str, type[Transport]]
 LOCAL = ("pickle", "pickle-oob", "cloudpickle")
 LOCK = threading.Lock()
 ALIASES = "zero-copy, aliases the original"
@@ -123,7 +124,7 @@ class Fake(Transport):
 
 
 @pytest.fixture
-def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, type[Transport]]:
+def fakes(monkeypatch: pytest.MonkeyPatch) -> Fakes:
     """The transports, to be replaced one by one."""
     known = dict(TRANSPORTS)
     for key in ("ray", "dask", "dask-scatter"):
@@ -132,7 +133,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, type[Transport]]:
     return known
 
 
-def add_fake(known: dict[str, type[Transport]], key: str, *steps: object) -> None:
+def add_fake(known: Fakes, key: str, *steps: object) -> None:
     known[key] = type("F", (Fake,), {"key": key, "title": f"fake {key}", "steps": steps})
 
 
@@ -185,10 +186,7 @@ def test_rows_add_up_in_every_point() -> None:
     ("seconds", "warm_count"), [(0.0, ROUND_TRIP.most), (1.0, 7), (2.0, 4), (100.0, 2)]
 )
 def test_warm_runs_fill_the_time_budget(
-    set_clock: Callable[[TickClock], None],
-    fakes: dict[str, type[Transport]],
-    seconds: float,
-    warm_count: int,
+    set_clock: Callable[[TickClock], None], fakes: Fakes, seconds: float, warm_count: int
 ) -> None:
     """At least two warm runs however slow they are, then what fits into 10 s, up to a limit."""
     clock = TickClock()
@@ -238,7 +236,7 @@ def test_transports_may_be_one_text() -> None:
     assert list(variants(sweep)) == ["pickle", "cloudpickle"]
 
 
-def test_one_transport_fails_and_the_others_are_shown(fakes: dict[str, type[Transport]]) -> None:
+def test_one_transport_fails_and_the_others_are_shown(fakes: Fakes) -> None:
     """A failure is a row with its reason; what the others measured stays."""
     add_fake(fakes, "pickle-oob", ConnectionError("link down\nat /home/jane/x.py"))
 
@@ -250,7 +248,7 @@ def test_one_transport_fails_and_the_others_are_shown(fakes: dict[str, type[Tran
     assert {point.variant for point in sweep.points} == {"pickle", "cloudpickle"}
 
 
-def test_a_failure_in_a_warm_run_keeps_the_cold_one(fakes: dict[str, type[Transport]]) -> None:
+def test_a_failure_in_a_warm_run_keeps_the_cold_one(fakes: Fakes) -> None:
     """What was measured before the failure is in the document."""
     add_fake(fakes, "pickle", long, long, OSError("full"))
 
@@ -323,7 +321,7 @@ def test_lost_state_is_reported() -> None:
     assert kept["pickle"].notes == ()
 
 
-def test_a_changed_type_is_reported(fakes: dict[str, type[Transport]]) -> None:
+def test_a_changed_type_is_reported(fakes: Fakes) -> None:
     """A bytearray that comes back as bytes is equal and another type."""
     add_fake(fakes, "pickle", lambda: b"ab")
 
@@ -361,9 +359,7 @@ def test_results_say_whether_they_share_memory(
 @pytest.mark.parametrize(
     "value", [["a" * 10_000], b"x" * 10_000, {"a": np.zeros(100_000)}, Holder(np.zeros(100_000))]
 )
-def test_what_comes_back_as_itself_was_not_moved(
-    fakes: dict[str, type[Transport]], value: object
-) -> None:
+def test_what_comes_back_as_itself_was_not_moved(fakes: Fakes, value: object) -> None:
     """A worker in this process gives back the very object, whatever its class."""
     add_fake(fakes, "pickle", lambda: value)
 
@@ -406,9 +402,7 @@ def test_an_injected_delay_is_found_in_its_stage(
         assert point.wall_ns < 50_010_000
 
 
-def test_an_interrupt_passes_through_and_keeps_what_there_is(
-    fakes: dict[str, type[Transport]],
-) -> None:
+def test_an_interrupt_passes_through_and_keeps_what_there_is(fakes: Fakes) -> None:
     """Ctrl-C in the middle: finished runs are points, the row and the rest say what happened."""
     add_fake(fakes, "pickle-oob", long, long, KeyboardInterrupt())
     trip = RoundTrip([1], repeat=3)
@@ -428,9 +422,7 @@ def test_an_interrupt_passes_through_and_keeps_what_there_is(
     assert [p.cold for p in sweep.points if p.variant == "pickle-oob"] == [True, False]
 
 
-def test_a_transport_that_was_not_reached_is_told_as_stopped(
-    fakes: dict[str, type[Transport]],
-) -> None:
+def test_a_transport_that_was_not_reached_is_told_as_stopped(fakes: Fakes) -> None:
     """Ctrl-C in the first pass: it has no runs and says why."""
     add_fake(fakes, "pickle-oob", KeyboardInterrupt())
     trip = RoundTrip([1], repeat=3)
@@ -446,7 +438,7 @@ def test_a_transport_that_was_not_reached_is_told_as_stopped(
     ]
 
 
-def test_transports_run_in_turns_there_and_back(fakes: dict[str, type[Transport]]) -> None:
+def test_transports_run_in_turns_there_and_back(fakes: Fakes) -> None:
     """A machine that slows down meanwhile makes none of them the slower one."""
     order: list[str] = []
 
@@ -463,7 +455,7 @@ def test_transports_run_in_turns_there_and_back(fakes: dict[str, type[Transport]
     assert order == [*keys, *keys[::-1], *keys]
 
 
-def test_one_busy_moment_does_not_make_short_runs_lonely(fakes: dict[str, type[Transport]]) -> None:
+def test_one_busy_moment_does_not_make_short_runs_lonely(fakes: Fakes) -> None:
     """The run that tells how many fit together may be held up: then the first one tells."""
     add_fake(fakes, "pickle", None, long, None)
 
@@ -485,7 +477,7 @@ def test_runs_of_microseconds_are_made_many_in_one_recording() -> None:
 
 
 def test_a_transport_that_cannot_start_is_loud_and_loses_nothing(
-    monkeypatch: pytest.MonkeyPatch, fakes: dict[str, type[Transport]]
+    monkeypatch: pytest.MonkeyPatch, fakes: Fakes
 ) -> None:
     """By name it is an error; what ran before it is in the partial document."""
     add_fake(fakes, "fake")
@@ -506,7 +498,7 @@ def test_a_transport_that_cannot_start_is_loud_and_loses_nothing(
     assert len(trip.document.points) == 1
 
 
-def test_results_are_freed_between_runs(fakes: dict[str, type[Transport]]) -> None:
+def test_results_are_freed_between_runs(fakes: Fakes) -> None:
     """At no time do two results exist, and none is left at the end."""
     alive: list[weakref.ref[Any]] = []
     most = 0

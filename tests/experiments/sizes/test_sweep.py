@@ -1,11 +1,9 @@
 """The sweep: order, resume, Stop, budget, memory and drift; nothing that was measured is lost."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -236,7 +234,7 @@ def test_values_are_dropped_before_the_next_is_made(ways: Ways) -> None:
     alive = most = 0
 
     class Value(bytes):
-        def __new__(cls, size: int) -> Value:  # noqa: PYI034  (counted here only)
+        def __new__(cls, size: int) -> Self:
             nonlocal alive, most
             alive += 1
             most = max(most, alive)
