@@ -61,22 +61,11 @@ def test_every_stage_of_a_computation_is_seen() -> None:
 
     assert total == 500 * 500 * 2
     for stage in (
-        "dask.submit",
-        "dask.serialize",
-        "dask.communicate.frames",
-        "dask.communicate.read",
-        "dask.schedule.unpickle",
-        "dask.materialize",
-        "dask.schedule.order",
-        "dask.schedule.state",
-        "dask.schedule.transitions",
-        "dask.dispatch.encode",
-        "dask.dispatch.wire",
-        "dask.dispatch.decode",
-        "dask.execute",
-        "dask.report",
-        "dask.worker",
-        "dask.gather",
+        *("dask.submit", "dask.serialize", "dask.communicate.frames", "dask.communicate.read"),
+        *("dask.schedule.unpickle", "dask.materialize", "dask.schedule.order"),
+        *("dask.schedule.state", "dask.schedule.transitions", "dask.dispatch.encode"),
+        *("dask.dispatch.wire", "dask.dispatch.decode", "dask.execute", "dask.report"),
+        *("dask.worker", "dask.gather"),
     ):
         assert row(trace, stage).busy_ns > 0, stage
     graph_bytes = row(trace, "dask.serialize").size_bytes or 0

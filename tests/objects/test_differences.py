@@ -62,13 +62,8 @@ LARGE = np.zeros(3_000_000)
 @pytest.mark.parametrize(
     "value",
     [
-        np.zeros(1000),
-        np.zeros((100, 100))[:, 3],
-        np.zeros((4, 500_000)).T,
-        LARGE,
-        [np.zeros(10), np.zeros(10)],
-        {"a": np.zeros(10)},
-        bytearray(1000),
+        *(np.zeros(1000), np.zeros((100, 100))[:, 3], np.zeros((4, 500_000)).T, LARGE),
+        *([np.zeros(10), np.zeros(10)], {"a": np.zeros(10)}, bytearray(1000)),
         pd.DataFrame({"a": np.zeros(100)}, copy=False),
     ],
     ids=lambda value: type(value).__name__,

@@ -216,15 +216,8 @@ KINDS: dict[str, Callable[[], object]] = {
         + [fractions.Fraction(i, 7) for i in range(100)]
     ),
     "odds": lambda: [
-        pathlib.PurePosixPath("a/b"),
-        uuid.UUID(int=5),
-        range(5),
-        slice(1, 2),
-        1j,
-        ...,
-        functools.partial(max, [1, 2], key=len),
-        ValueError("no", [1]),
-        bytearray(b"abc"),
+        *(pathlib.PurePosixPath("a/b"), uuid.UUID(int=5), range(5), slice(1, 2), 1j, ...),
+        *(functools.partial(max, [1, 2], key=len), ValueError("no", [1]), bytearray(b"abc")),
         types.SimpleNamespace(a=[1]),
     ],
     "array": lambda: BUFFER,

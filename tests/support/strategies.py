@@ -286,21 +286,8 @@ def described_sweep(sweep: Sweep) -> Sweep:
 
 #: What a damaged, edited or hostile file may hold anywhere.
 FOREIGN_VALUES: tuple[object, ...] = (
-    None,
-    True,
-    -1,
-    1.0,
-    0.5,
-    10**30,
-    -(2**63),
-    float("nan"),
-    float("inf"),
-    "text",
-    "\ud800",
-    [],
-    ["text"],
-    {},
-    {"unknown": [None]},
+    *(None, True, -1, 1.0, 0.5, 10**30, -(2**63), float("nan"), float("inf"), "text", "\ud800", []),
+    *(["text"], {}, {"unknown": [None]}),
 )
 
 

@@ -64,13 +64,8 @@ def test_order_in_memory_survives_where_it_can() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        np.array([1, "a"], dtype=object),
-        np.ones(3, dtype=bool),
-        np.ones(3, dtype=">f8"),
-        np.ones((2, 2, 2)),
-        np.array(1.0),
-        np.array(["2020"], dtype="M8[Y]"),
-        {"a": np.ones(3)},
+        *(np.array([1, "a"], dtype=object), np.ones(3, dtype=bool), np.ones(3, dtype=">f8")),
+        *(np.ones((2, 2, 2)), np.array(1.0), np.array(["2020"], dtype="M8[Y]"), {"a": np.ones(3)}),
         FRAME["x"],
     ],
     ids=repr,
