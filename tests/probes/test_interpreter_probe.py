@@ -204,7 +204,7 @@ def test_errors_that_nobody_can_catch_reach_the_hook_of_the_user_once(
     def put_in_front() -> None:
         behind = sys.unraisablehook
 
-        def hook(unraised: sys.UnraisableHookArgs) -> None:
+        def hook(unraised: "sys.UnraisableHookArgs") -> None:
             heard.append("in front")
             behind(unraised)
 
