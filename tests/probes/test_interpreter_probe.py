@@ -180,15 +180,6 @@ def test_a_collection_inside_an_import_is_its_child(folder: Path) -> None:
     assert [(span.stage, span.parent) for span in trace.spans] == [("import", -1), ("gc", 0)]
 
 
-def test_after_the_recording_the_collector_calls_nobody() -> None:
-    """No callback stays behind."""
-    before = list(gc.callbacks)
-
-    recorded(gc.collect)
-
-    assert gc.callbacks == before
-
-
 def test_errors_that_nobody_can_catch_reach_the_hook_of_the_user_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
