@@ -45,7 +45,6 @@ def test_a_crossover_lies_between_the_sizes_around_the_true_one() -> None:
 
 
 def test_without_noise_it_is_one_step_of_the_grid() -> None:
-    """The two sizes are neighbours of the grid."""
     points = two_lines(1, 1.2 * SIZES[5], noise_share=0)
 
     (found,) = crossovers_of(points, WAYS)

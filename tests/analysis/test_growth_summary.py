@@ -82,7 +82,6 @@ SAMPLES = {
 
 
 def test_growth_is_told_in_words() -> None:
-    """Headline and facts of each sample are those of a file that people read."""
     found = {name: summarize_growth(sweep) for name, sweep in SAMPLES.items()}
 
     told = {name: (it.headline, *it.facts, *it.details) for name, it in found.items()}

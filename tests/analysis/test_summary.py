@@ -164,7 +164,6 @@ def summary(trace: Trace) -> Summary:
 
 
 def test_the_cause_and_the_facts_are_told_in_words() -> None:
-    """Headline, facts and both shares of each sample are those of a file that people read."""
     found = {name: summary(trace) for name, trace in SAMPLES.items()}
 
     check("summaries", {name: "\n".join(_lines(each)) for name, each in found.items()})

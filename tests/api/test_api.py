@@ -20,13 +20,11 @@ MAGIC_BYTES = {".png": b"\x89PNG", ".svg": b"<?xml", ".serprof.json": b'{"format
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    """The trace of one pickle."""
     return sp.profile(pickle.dumps, [1, 2, 3])[1]
 
 
 @pytest.fixture(scope="module")
 def sweep() -> Sweep:
-    """A small round trip."""
     return sp.roundtrip([1, 2, 3], ["pickle"], 1, name="three")
 
 

@@ -25,7 +25,6 @@ class Empty:
         self.original = original
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Pass on."""
         return self.original(*args, **kwargs)
 
 

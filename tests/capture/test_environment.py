@@ -68,5 +68,4 @@ def test_the_cores_are_those_that_the_process_may_use(monkeypatch: pytest.Monkey
 
 
 def test_the_producer_is_the_package_and_its_version() -> None:
-    """A document says which version wrote it."""
     assert producer() == f"jupyter_serprof {__version__}"

@@ -109,7 +109,6 @@ def test_injected_delays_and_sizes_are_found_exactly(slow: SlowLibrary) -> None:
 
 
 def test_a_frozen_trace_is_a_document(slow: SlowLibrary) -> None:
-    """What a recording gives can be saved and read back as it was."""
     recorder = Recorder([SlowProbe()], clock=slow.clock)
     recorder.start()
     slow.put(b"x")

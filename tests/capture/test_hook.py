@@ -329,7 +329,6 @@ def test_a_coroutine_lasts_until_it_is_done(library: ModuleType) -> None:
 
 
 def test_a_coroutine_notes_its_exception(library: ModuleType) -> None:
-    """An exception of a coroutine is the same object and is named in its span."""
     mistake = ValueError("x")
 
     with listening(place("coroutine")) as recorder, pytest.raises(ValueError, match="x") as caught:

@@ -16,7 +16,6 @@ from jupyter_serprof.testing import TickClock
 
 @pytest.fixture
 def clock() -> TickClock:
-    """A clock that moves when it is told."""
     return TickClock()
 
 
@@ -82,7 +81,6 @@ def test_one_mark_may_be_used_again_and_inside_itself(recorder: Recorder, clock:
 
 
 def test_an_exception_passes_a_mark_and_is_named(recorder: Recorder) -> None:
-    """The block's exception is the same object; the mark says its type."""
     mistake = ValueError("x")
 
     with pytest.raises(ValueError, match="x") as caught, span("load model"):
@@ -93,7 +91,6 @@ def test_an_exception_passes_a_mark_and_is_named(recorder: Recorder) -> None:
 
 
 def test_every_recording_that_runs_has_the_mark(recorder: Recorder, clock: TickClock) -> None:
-    """Nested recordings both see it."""
     inner = Recorder([], clock=clock)
     inner.start()
     with span("load model"):
@@ -103,7 +100,6 @@ def test_every_recording_that_runs_has_the_mark(recorder: Recorder, clock: TickC
 
 
 def test_a_mark_that_began_before_the_recording_is_not_in_it(clock: TickClock) -> None:
-    """A recording that starts inside a marked block shows only what began in it."""
     late = Recorder([], clock=clock)
     with span("around"):
         late.start()

@@ -246,7 +246,6 @@ def test_a_wrapper_that_stays_is_watched_once_by_the_next_recording(library: Mod
 
 
 def test_an_attribute_replaced_by_the_user_is_left_alone(library: ModuleType) -> None:
-    """If the cell itself assigns to the attribute, the user's value stays."""
     subscription = arm("function", recorder())
     mine = library.__dict__["function"] = lambda x: -x
 
@@ -256,7 +255,6 @@ def test_an_attribute_replaced_by_the_user_is_left_alone(library: ModuleType) ->
 
 
 def test_an_attribute_deleted_by_the_user_stays_deleted(library: ModuleType) -> None:
-    """Nothing comes back that the user took away."""
     subscription = arm("Turbo.method", recorder())
     del library.Turbo.method
 
@@ -372,19 +370,16 @@ class Cycles(RuleBasedStateMachine):
 
     @rule(place=st.sampled_from(PLACES))
     def arm(self, place: str) -> None:
-        """A recording begins to listen somewhere."""
         self.armed.append(arm(place, recorder()))
 
     @precondition(lambda self: self.armed)
     @rule(data=st.data())
     def remove(self, data: st.DataObject) -> None:
-        """Some recording leaves."""
         index = data.draw(st.integers(0, len(self.armed) - 1))
         self.armed.pop(index).remove()
 
     @rule(place=st.sampled_from(["function", "Engine.method", "Turbo.method"]))
     def wrap(self, place: str) -> None:
-        """Another tool wraps an attribute."""
         self.wrapped.append(wrap(*owner_of(self.module, place)))
 
     @precondition(lambda self: self.wrapped)
@@ -395,7 +390,6 @@ class Cycles(RuleBasedStateMachine):
 
     @rule(place=st.sampled_from(PLACES))
     def call(self, place: str) -> None:
-        """The user calls something."""
         if not place.endswith(("fetch", "coroutine", "fails")):
             assert use(self.module, place) in (2, 4, "4")
 

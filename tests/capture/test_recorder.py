@@ -79,11 +79,9 @@ class BrokenProbe(LibraryProbe):
         raise LookupError(QUOTED)
 
     def refine(self, run: Page) -> None:  # noqa: ARG002  (it fails before it looks)
-        """Fail."""
         raise LookupError(QUOTED)
 
     def report(self) -> ProbeReport:
-        """Fail."""
         raise LookupError(QUOTED)
 
 
@@ -118,7 +116,6 @@ def test_the_wall_time_is_what_the_clock_says_between_start_and_stop(library: Mo
 
 
 def test_calls_of_one_thread_nest_as_they_were_called(library: ModuleType) -> None:
-    """A call inside a call is its child; calls one after the other are not."""
     running = started()
     library.outer(lambda: (library.inner(), library.inner()))
     library.inner()
@@ -233,7 +230,6 @@ def test_what_exceeds_the_limit_costs_no_look_at_what_is_kept(
 
 
 def test_kept_and_dropped_are_all_calls_of_all_threads(library: ModuleType) -> None:
-    """The count is exact with threads, too."""
     running = started(limit=500)
 
     def work() -> None:
@@ -263,7 +259,6 @@ def test_stopping_twice_is_stopping_once(library: ModuleType) -> None:
 
 
 def test_stopping_without_a_start_is_an_empty_trace() -> None:
-    """Nothing was recorded, nothing breaks."""
     idle = Recorder([])
     idle.stop()
 

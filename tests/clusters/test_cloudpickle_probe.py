@@ -131,7 +131,6 @@ def _table() -> dict[str, object]:
 def test_the_bytes_of_a_pickle_are_the_same_while_recording(
     dumps: Callable[[object], bytes], name: str
 ) -> None:
-    """Data pickled under the eyes of the recorder is the data pickled without it."""
     module = importlib.import_module(dumps.__module__.replace("_pickle", "pickle"))
     value = _table()[name]
     bare = module.dumps(value)

@@ -23,7 +23,6 @@ _LONG_MS = 200
 
 
 def sampled(function: Callable[[], Any]) -> tuple[Trace, ConstructionSampler]:
-    """Record a call with the sampler."""
     sampler = ConstructionSampler()
     with Recording("test", detail=False, also=(sampler,)) as recording:
         function()

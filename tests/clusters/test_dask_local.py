@@ -80,7 +80,6 @@ def _by(scheduler: str, pool: ProcessPoolExecutor) -> dict[str, Any]:
 def watched(
     function: Callable[[], Any], probe: DaskLocalProbe | None = None
 ) -> tuple[Any, Trace, ProbeReport]:
-    """Call a function while the probe listens."""
     result, trace = seen.watched(function, probe or DaskLocalProbe(), InterpreterProbe())
     return result, trace, trace.quality.probes[0]
 

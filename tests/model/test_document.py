@@ -463,7 +463,6 @@ def test_a_damaged_value_is_named_with_its_place(
 
 @pytest.mark.parametrize("key", ["format", "wall_ns", "strings", "spans", "lanes"])
 def test_a_missing_required_key_is_named(key: str) -> None:
-    """A document without one of its parts is refused with the name of the part."""
     cut = without(TRACE, (key,))
 
     assert key in complaint(cut)

@@ -272,8 +272,6 @@ def test_an_object_that_resists_being_looked_at_is_the_culprit() -> None:
 
 
 def test_an_interrupt_passes_through() -> None:
-    """Ctrl-C during the search ends the search."""
-
     class Interrupts:
         def __reduce__(self) -> tuple[Any, ...]:
             raise KeyboardInterrupt

@@ -93,7 +93,6 @@ SAMPLES: dict[str, Trace | Sweep | Anatomy | Comparison] = {
 
 
 def test_documents_are_told_in_markdown() -> None:
-    """Each sample is as a file has it that people read."""
     check("markdown", {name: sp.to_markdown(it).rstrip() for name, it in SAMPLES.items()})
 
 

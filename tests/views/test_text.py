@@ -290,7 +290,6 @@ SAMPLES: dict[str, tuple[Trace | Sweep, dict[str, Any]]] = {
 
 
 def test_documents_are_told_in_characters() -> None:
-    """The whole text of each sample is that of a file that people read."""
     check("text", {name: text(doc, **options) for name, (doc, options) in SAMPLES.items()})
 
 

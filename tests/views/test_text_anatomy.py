@@ -75,5 +75,4 @@ SAMPLES = {
 
 
 def test_anatomies_are_told_in_characters() -> None:
-    """The whole tree of each sample is that of a file that people read."""
     check("anatomies", {name: "\n".join(anatomy_lines(it, 100)) for name, it in SAMPLES.items()})

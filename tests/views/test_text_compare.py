@@ -88,7 +88,6 @@ SAMPLES: dict[str, tuple[Change, ...]] = {
 
 
 def test_comparisons_are_told_in_characters() -> None:
-    """The whole text of each sample is that of a file that people read."""
     shown = {name: replace(FOUND, changes=changes) for name, changes in SAMPLES.items()}
 
     check("compare", {name: "\n".join(comparison_lines(it, 100)) for name, it in shown.items()})

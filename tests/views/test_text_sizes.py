@@ -84,7 +84,6 @@ def test_the_name_of_what_was_asked_for_is_text() -> None:
 
 
 def test_sizes_are_told_in_characters() -> None:
-    """The whole text of each sample is that of a file that people read."""
     samples = {
         "a doubt has its reason": (replace(SIZES, fits=(replace(DOUBT, cause="it jumps"),)), 140),
         "narrow lines: several tables": (six_ways(), 50),

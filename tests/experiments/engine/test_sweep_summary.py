@@ -140,7 +140,6 @@ REPEATS = {
 
 
 def test_round_trips_and_repeats_are_told_in_words() -> None:
-    """Headline and facts of each sample are those of a file that people read."""
     found = {name: summarize_sweep(sweep) for name, sweep in SAMPLES.items()}
     found |= {f"code: {name}": summarize_repeats(sweep) for name, sweep in REPEATS.items()}
 

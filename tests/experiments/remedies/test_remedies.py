@@ -61,7 +61,6 @@ def trial(key: str, before: int, after: int, pairs: int = 15, **more: Any) -> Tr
 
 
 def variants(sweep: Sweep) -> dict[str, Variant]:
-    """Return the variants that were tried."""
     return {variant.key: variant for variant in sweep.variants if variant.facts.get("tried")}
 
 

@@ -24,7 +24,6 @@ def trial(before: list[int], after: list[int], key: str = "columns") -> Trial:
 
 
 def made(*trials: Trial) -> Sweep:
-    """Return the document of trials."""
     return document_of("rows", "", trials, plain_bytes=10, notes=(), limits=Limits())
 
 

@@ -63,7 +63,6 @@ VALUES: dict[str, Callable[[], Any]] = {
 
 
 def candidates(value: object, name: str, **keywords: Any) -> Iterator[Candidate]:
-    """Yield what is tried on a value."""
     pytest.importorskip("pyarrow")
     tryout = Tryout(value, name=name, **keywords)
     tryout._look()

@@ -312,7 +312,6 @@ def test_a_structure_that_contains_itself_travels() -> None:
 
 
 def test_lost_state_is_reported() -> None:
-    """A class that forgets on the way is told apart from one that does not."""
     lost, kept = moved(Forgets(5), "pickle"), moved(Equal(5), "pickle")
 
     assert lost["pickle"].facts["equal"] is False
