@@ -355,9 +355,7 @@ def nested(levels: int, inside: object = None) -> object:
 )
 def test_foreign_data_is_not_a_document(data: object, shown: str) -> None:
     """JSON of another program is called foreign, with the format that was seen."""
-    foreign = data
-
-    message = complaint(foreign)
+    message = complaint(data)
 
     assert "not a jupyter_serprof document" in message
     assert shown in message
@@ -523,9 +521,7 @@ def test_any_single_wrong_value_loads_or_is_complained_of(name: str, part: tuple
 @settings(max_examples=100)
 def test_several_wrong_values_load_or_are_complained_of(document: object) -> None:
     """Also where two damages meet."""
-    damaged = document
-
-    assert survives(damaged) in (True, False)
+    assert survives(document) in (True, False)
 
 
 def test_whole_floats_load_as_integers() -> None:

@@ -78,7 +78,7 @@ def secret_trace() -> Trace:
         ("dask.compute", f"worker {of['host']}/thread 1", 7, 2),
     ]
     bare = analyse(make_trace(spans, name=code))
-    named = [bare.spans[0], *(replace_name(span, of["task"]) for span in bare.spans[1:])]
+    named = [bare.spans[0], *(span._replace(name=of["task"]) for span in bare.spans[1:])]
     parts = (
         Part(of["array"], of["array"], of["class"], -1, 10, 90),
         Part(
@@ -136,10 +136,6 @@ def secret_trace() -> Trace:
         ),
         environment={"python": "3.11.7", "host": of["host"], "dask": "2026.8.0"},
     )
-
-
-def replace_name(span: Any, name: str) -> Any:
-    return span._replace(name=name)
 
 
 def secret_sweep() -> Sweep:

@@ -129,9 +129,7 @@ def test_an_unread_keyword_is_found_wherever_it_stands(
     schema: dict[str, Any], found: list[str]
 ) -> None:
     """The guard above sees new keywords at every depth."""
-    extended = schema
-
-    assert unread(extended) == found
+    assert unread(schema) == found
 
 
 @pytest.mark.parametrize(

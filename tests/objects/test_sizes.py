@@ -84,9 +84,7 @@ class Inventive:
 )
 def test_the_size_is_the_exact_payload(value: object, expected_bytes: int) -> None:
     """The bytes that the value holds, whichever library made it, views and slices included."""
-    known = value
-
-    size = size_bytes(known)
+    size = size_bytes(value)
 
     assert size == expected_bytes
     assert type(size) is int
@@ -119,9 +117,7 @@ def test_the_size_is_the_exact_payload(value: object, expected_bytes: int) -> No
 )
 def test_an_unknown_size_is_none(value: object) -> None:
     """Nobody can say cheaply: None, never 0, never a guess, never an exception of the value."""
-    unknown = value
-
-    assert size_bytes(unknown) is None
+    assert size_bytes(value) is None
 
 
 def test_a_released_memoryview_has_no_size() -> None:

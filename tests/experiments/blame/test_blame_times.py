@@ -9,7 +9,7 @@ from anatomy_samples import Model
 
 from jupyter_serprof.api import blame, run
 from jupyter_serprof.experiments.blame.recording import Blame, BlameRun
-from jupyter_serprof.model import Anatomy, Trace
+from jupyter_serprof.model import Trace
 from jupyter_serprof.views.blame import anatomy_lines
 
 _PLAIN = "times: shares of an in-band probe, scaled to the plain dumps"
@@ -33,11 +33,6 @@ def dumps_ns(trace: Trace) -> int:
     return [s.duration_ns for s in trace.spans if s.stage == "pickle.dumps" and s.parent < 0][-1]
 
 
-def leaves_ns(anatomy: Anatomy) -> int:
-    """Return the time of the parts right below the root."""
-    return sum(part.duration_ns or 0 for part in anatomy.parts if part.parent == 0)
-
-
 @pytest.mark.parametrize("at", range(4))
 def test_the_times_add_up_to_the_plain_dumps_of_the_same_document(at: int) -> None:
     """The root took what dumps took, its parts less; both are in one output."""
@@ -46,9 +41,9 @@ def test_the_times_add_up_to_the_plain_dumps_of_the_same_document(at: int) -> No
     trace = run(BlameRun(value, "it"))
 
     [anatomy] = trace.anatomies
-    root = anatomy.parts[0]
+    root, leaves = anatomy.parts[0], [part for part in anatomy.parts if part.parent == 0]
     assert root.duration_ns == anatomy.duration_ns == dumps_ns(trace)
-    assert leaves_ns(anatomy) <= root.duration_ns + len(anatomy.parts)
+    assert sum(leaf.duration_ns or 0 for leaf in leaves) <= root.duration_ns + len(anatomy.parts)
     assert [note for note in anatomy.notes if "times" in note] == [_PLAIN]
 
 
