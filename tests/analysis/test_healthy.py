@@ -144,8 +144,7 @@ def test_nothing_is_found_in_a_healthy_workload(work: Callable[[], object]) -> N
 
 def test_the_same_refusal_is_found_where_it_ends_the_run() -> None:
     """The set is quiet because it is healthy, not because nobody looks."""
-    recording = record("refused")
-    with pytest.raises(TypeError), recording:
+    with pytest.raises(TypeError), record("refused") as recording:
         pickle.dumps(threading.Lock())
 
     assert [found.rule for found in recording.trace.findings] == ["pickle.unpicklable"]

@@ -82,8 +82,7 @@ def workloads() -> dict[str, Callable[[float], Callable[[], object]]]:
 
 def document(call: Callable[[], object], runs: int) -> Sweep:
     """Return the document of a cold run and so many warm ones, as ``--repeat`` makes it."""
-    first = Recording("f()", detail=False)
-    with first:
+    with Recording("f()", detail=False) as first:
         call()
     return run(Repeats(call, "f()", traces=[first.trace], repeat=runs))
 

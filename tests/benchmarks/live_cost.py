@@ -7,10 +7,11 @@ one.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from jupyter_client.manager import KernelManager
+from jupyter_client.manager import run_kernel
 
 FOLDER = Path(__file__).parent
 #: Runs in the kernel, where ``api.Live`` has somebody to talk to.
@@ -45,8 +46,7 @@ def measure() -> None:
         updates_ns: list[int] = []
 
         def run(value: object = value) -> int:
-            recording = Recording("x", detail=False)
-            with recording:
+            with Recording("x", detail=False) as recording:
                 transport.round_trip(value)
             return recording.trace.wall_ns
 
@@ -73,26 +73,15 @@ def measure() -> None:
     table(columns, rows)
 
 
+def said(message: Mapping[str, Any]) -> None:
+    content = message["content"]
+    print(content.get("text", "") or "\n".join(content.get("traceback", ())), end="")
+
+
 def main() -> None:
     """Start a kernel, measure in it, print what it printed."""
-    manager = KernelManager(kernel_name="python3")
-    manager.start_kernel(cwd=str(FOLDER))
-    client = manager.blocking_client()
-    client.start_channels()
-    try:
-        client.wait_for_ready(timeout=60)
-        request = client.execute(MEASURE)
-        while True:
-            message = client.get_iopub_msg(timeout=300)
-            content = message["content"]
-            if message["parent_header"].get("msg_id") != request:
-                continue
-            if content.get("execution_state") == "idle":
-                return
-            print(content.get("text", "") or "\n".join(content.get("traceback", ())), end="")
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
+    with run_kernel(cwd=str(FOLDER)) as client:
+        client.execute_interactive(MEASURE, output_hook=said)
 
 
 if __name__ == "__main__":

@@ -235,9 +235,7 @@ def test_a_task_that_raises_gives_its_own_exception() -> None:
     def fail() -> None:
         raise ZeroDivisionError
 
-    recording = record("fails")
-
-    with pytest.raises(ZeroDivisionError) as caught, recording:
+    with pytest.raises(ZeroDivisionError) as caught, record("fails") as recording:
         dask.delayed(fail)().compute()
 
     frames = [entry.path for entry in caught.traceback]

@@ -17,7 +17,7 @@ from jupyter_serprof import span
 from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.model import SerprofError, Trace, from_document, to_document
+from jupyter_serprof.model import Finding, SerprofError, from_document, to_document
 from jupyter_serprof.probes import Probe
 
 
@@ -28,9 +28,7 @@ def stages(recording: Recording) -> list[str]:
 
 def test_a_block_becomes_a_document() -> None:
     """The trace has a name, its outcome, and rows that add up to the wall time."""
-    recording = Recording("two pickles", detail=False)
-
-    with recording:
+    with Recording("two pickles", detail=False) as recording:
         pickle.loads(pickle.dumps([1, 2]))
     trace = recording.trace
 
@@ -47,9 +45,7 @@ def test_a_block_becomes_a_document() -> None:
 )
 def test_an_exception_passes_through_and_is_noted(error: type[BaseException], outcome: str) -> None:
     """The code's own exception arrives, everything is removed, what was measured is there."""
-    recording = Recording("x", detail=False)
-
-    with pytest.raises(error), recording:
+    with pytest.raises(error), Recording("x", detail=False) as recording:
         pickle.dumps(1)
         raise error
 
@@ -68,9 +64,7 @@ def test_the_trace_of_a_running_recording_is_refused_with_the_remedy() -> None:
 
 def test_only_the_first_stop_decides_the_outcome() -> None:
     """A stop inside the block is not overruled by the end of the block."""
-    recording = Recording("x", detail=False)
-
-    with pytest.raises(ValueError, match="late"), recording:
+    with pytest.raises(ValueError, match="late"), Recording("x", detail=False) as recording:
         recording.stop()
         message = "late"
         raise ValueError(message)
@@ -81,8 +75,7 @@ def test_only_the_first_stop_decides_the_outcome() -> None:
 
 def test_spans_are_not_forgotten_when_the_trace_is_read() -> None:
     """The answer is the same before and after the document is made."""
-    recording = Recording("x", detail=False)
-    with recording:
+    with Recording("x", detail=False) as recording:
         pickle.dumps(1)
 
     before, _, after = recording.has_spans, recording.trace, recording.has_spans
@@ -92,9 +85,7 @@ def test_spans_are_not_forgotten_when_the_trace_is_read() -> None:
 
 def test_background_is_not_a_span() -> None:
     """Imports, garbage collection and waiting for threads do not count as serialization."""
-    recording = Recording("x", detail=False)
-
-    with recording:
+    with Recording("x", detail=False) as recording:
         gc.collect()
         thread = threading.Thread(target=int)
         thread.start()
@@ -127,9 +118,7 @@ def test_no_value_of_the_user_is_kept() -> None:
 
     Value.__qualname__ = "Value"
     globals()["Value"] = Value
-    recording = Recording("x", detail=False)
-
-    with recording:
+    with Recording("x", detail=False) as recording:
         value = Value()
         back = pickle.loads(pickle.dumps(value))
     trace = recording.trace
@@ -153,20 +142,14 @@ class _Counting(Probe):
 
 def test_a_recording_may_have_a_probe_of_its_own() -> None:
     """What one caller adds is armed, completes the run and is removed like the others."""
-    recording = Recording("x", detail=False, also=(_Counting(),))
-
-    with recording:
+    with Recording("x", detail=False, also=(_Counting(),)) as recording:
+        pickle.dumps(1)
+    with Recording("x", detail=False) as without_it:
         pickle.dumps(1)
 
     assert "counted" in recording.trace.quality.notes
     assert "counting" in [report.name for report in recording.trace.quality.probes]
-    assert "counted" not in _trace_without_it().quality.notes
-
-
-def _trace_without_it() -> Trace:
-    with Recording("x", detail=False) as recording:
-        pickle.dumps(1)
-    return recording.trace
+    assert "counted" not in without_it.trace.quality.notes
 
 
 def _generator() -> Any:
@@ -186,6 +169,11 @@ def _raises(error: BaseException) -> Any:
             raise error
 
     return Value()
+
+
+def unpicklable(recording: Recording) -> Finding:
+    (found,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
+    return found
 
 
 def test_a_search_that_fails_leaves_the_error_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,7 +253,7 @@ def test_nothing_of_the_value_runs_while_its_culprit_is_searched(
         pickle.dumps(value)
 
     assert len(asked) == 2 * alone
-    (finding,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
+    finding = unpicklable(recording)
     assert finding.title == "`value[0]['own'][0]` cannot be pickled"
     assert finding.remedy == ""  # whose value it is nobody knows
 
@@ -289,7 +277,7 @@ def test_a_culprit_is_told_from_the_first_that_has_a_name(
     with pytest.raises(TypeError), Recording("x", detail=False) as recording:
         pickle.dumps(wrap(svc))
 
-    (found,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
+    found = unpicklable(recording)
     assert found.title == title
 
 
@@ -320,7 +308,7 @@ def test_a_remedy_is_a_line_that_runs_or_none(
     with pytest.raises(TypeError), Recording("x", detail=False) as recording:
         pickle.dumps(value)
 
-    (found,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
+    found = unpicklable(recording)
     assert found.title.startswith(title)
     assert found.remedy.startswith(remedy)
     assert bool(found.remedy) == bool(remedy)

@@ -79,9 +79,7 @@ def test_code_that_raises_keeps_nothing() -> None:
         pickle.dumps(BIG)
         raise ValueError
 
-    recording = TryingRecording("code", detail=False)
-
-    with pytest.raises(ValueError), recording:  # noqa: PT011  (our own)
+    with pytest.raises(ValueError), TryingRecording("code", detail=False) as recording:  # noqa: PT011  (our own)
         code()
 
     assert recording.sent == []
