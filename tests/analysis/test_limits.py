@@ -5,6 +5,7 @@ import mmap
 import os
 from collections.abc import Iterator
 from typing import Any, Self
+from unittest.mock import Mock
 
 import pytest
 
@@ -38,11 +39,7 @@ def test_an_interrupt_of_the_measurement_stays_one(
     small: list[mmap.mmap], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C inside a copy, which holds both blocks then: no other error takes its place."""
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("ctypes.memmove", interrupted)
+    monkeypatch.setattr("ctypes.memmove", Mock(side_effect=KeyboardInterrupt))
 
     with pytest.raises(KeyboardInterrupt):
         limits._measured()
@@ -87,11 +84,8 @@ def test_a_kernel_without_huge_pages_is_measured_too(
     small: list[mmap.mmap], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The advice against huge pages is refused there; it is not needed either."""
-
-    def refuse(_: object, __: int) -> None:
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-
-    monkeypatch.setattr(mmap.mmap, "madvise", refuse)
+    refused = OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    monkeypatch.setattr(mmap.mmap, "madvise", Mock(side_effect=refused))
 
     measured = measure_limits()
 
@@ -104,11 +98,7 @@ def test_without_memory_to_spare_the_limits_are_unknown(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A full machine loses the comparison with memcpy, not the result of the user."""
-
-    def refuse() -> mmap.mmap:
-        raise error
-
-    monkeypatch.setattr(limits, "_block", refuse)
+    monkeypatch.setattr(limits, "_block", Mock(side_effect=error))
     measure_limits.cache_clear()
 
     measured = measure_limits()

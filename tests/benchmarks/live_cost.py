@@ -81,7 +81,7 @@ def said(message: Mapping[str, Any]) -> None:
 def main() -> None:
     """Start a kernel, measure in it, print what it printed."""
     with run_kernel(cwd=str(FOLDER)) as client:
-        client.execute_interactive(MEASURE, output_hook=said)
+        client.execute_interactive(MEASURE, output_hook=said)  # type: ignore[attr-defined]  # it blocks
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from typing import Any
+from unittest.mock import Mock
 
 import cloudpickle
 import pytest
@@ -43,12 +44,8 @@ SCHEDULERS = ("threads", "synchronous", "processes")
 @pytest.fixture(autouse=True)
 def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let collections choose their own scheduler, also where a client of a cluster is alive."""
-
-    def none_alive() -> None:
-        raise ValueError
-
     if "distributed" in sys.modules:
-        monkeypatch.setattr("distributed.get_client", none_alive)
+        monkeypatch.setattr("distributed.get_client", Mock(side_effect=ValueError))
     with dask.config.set(scheduler=None):
         yield
 

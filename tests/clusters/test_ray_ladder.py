@@ -3,6 +3,7 @@
 import inspect
 from importlib import import_module
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -104,10 +105,7 @@ def test_without_task_events_the_driver_is_still_seen(
     def one() -> int:
         return 1
 
-    def fail(_: object) -> None:
-        message = "no events today"
-        raise RuntimeError(message)
-
+    fail = Mock(side_effect=RuntimeError("no events today"))
     for name in ("_get_all_task_events", "_connect_and_get_accessor"):
         monkeypatch.delattr(GlobalState, name)
     if is_there:

@@ -164,10 +164,7 @@ def test_what_an_actor_class_captures_is_named() -> None:
         def at(self, i: int) -> int:
             return int(table[i])
 
-    def run() -> Any:
-        return ray.get(cast("Any", LookUp).remote().at.remote(3))
-
-    _, trace = recorded(run)
+    _, trace = recorded(lambda: ray.get(cast("Any", LookUp).remote().at.remote(3)))
 
     assert _captured(trace) == {"table": TABLE.nbytes}
 

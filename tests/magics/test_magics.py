@@ -3,6 +3,7 @@
 import pickle
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from interrupts import pressed
@@ -557,13 +558,9 @@ def test_ctrl_c_while_the_document_is_made_keeps_what_was_measured(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, cell: str, request: pytest.FixtureRequest
 ) -> None:
     """Also of a cell in a cell, as `%%time` runs it."""
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
     name = request.node.callspec.id
     with monkeypatch.context() as patched:
-        patched.setattr("jupyter_serprof.analysis.analyse", interrupted)
+        patched.setattr("jupyter_serprof.analysis.analyse", Mock(side_effect=KeyboardInterrupt))
         ran = Ran(shell, cell.format(name))
 
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)

@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -243,11 +243,8 @@ def test_a_write_that_stops_keeps_the_old_file(
     """Refused or interrupted at any step: the old document is whole and nothing lies beside it."""
     save_document(SMALL, file)
 
-    def stop(*_: Any) -> None:
-        raise failure
-
     with monkeypatch.context() as broken:
-        broken.setattr(f"jupyter_serprof.model.files.os.{step}", stop)
+        broken.setattr(f"jupyter_serprof.model.files.os.{step}", Mock(side_effect=failure))
         with pytest.raises(expected or type(failure)):
             save_document(LARGE, file)
 

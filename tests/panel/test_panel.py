@@ -5,7 +5,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -168,17 +169,12 @@ def test_what_ends_a_point_keeps_those_before_it(
 
 def test_a_job_that_cannot_be_made_is_told() -> None:
     """As a bad choice; the next one works."""
-    seen = Watched()
+    seen, gone = Watched(), "there is no variable x any more. Press Refresh"
 
-    def make() -> NoReturn:
-        message = "there is no variable x any more. Press Refresh"
-        raise UsageError(message)
-
-    seen.runner.start(make)
+    seen.runner.start(Mock(side_effect=UsageError(gone)))
     seen.turns.turn()
 
-    assert (seen.runner.state, seen.ended) == ("failed", [])
-    assert seen.runner.problem == "there is no variable x any more. Press Refresh"
+    assert (seen.runner.state, seen.ended, seen.runner.problem) == ("failed", [], gone)
     seen.runner.start(Points)
     seen.turns.turn()
     assert (seen.runner.state, seen.runner.problem) == ("done", "")
@@ -203,12 +199,7 @@ def test_an_interrupt_between_two_points_is_not_lost() -> None:
 
 def test_a_picture_that_cannot_be_drawn_is_told() -> None:
     """For example a full disk behind --save."""
-    turns = Later()
-
-    def ended(_: Document) -> None:
-        message = "disk full"
-        raise OSError(message)
-
+    turns, ended = Later(), Mock(side_effect=OSError("disk full"))
     runner = Runner(turns, grew=lambda _: None, ended=ended, changed=lambda: None)
 
     runner.start(Points)

@@ -5,6 +5,7 @@ import sys
 import types
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
+from unittest.mock import Mock
 
 import pytest
 from pythons import python
@@ -200,10 +201,7 @@ def test_a_plug_in_that_cannot_be_loaded_is_left_out(
 
 def test_a_plug_in_that_cannot_be_made_is_left_out(entries: list[FakeEntry]) -> None:
     """A probe whose constructor fails is a broken plug-in, too."""
-
-    def broken(**_: object) -> Probe:
-        raise TypeError
-
+    broken = Mock(side_effect=TypeError)
     entries += [FakeEntry("broken", broken), FakeEntry("courier", CourierProbe)]
 
     assert [type(probe) for probe in available_probes()] == [CourierProbe]

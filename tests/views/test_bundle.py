@@ -4,6 +4,7 @@ import base64
 import json
 from dataclasses import replace
 from io import BytesIO
+from unittest.mock import Mock
 
 import pytest
 from dask_golden import graph_table, tasks_table
@@ -100,12 +101,8 @@ def test_where_no_picture_can_be_drawn_text_and_document_are_complete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A missing library or a broken font never costs a result; the output says what happened."""
-
-    def broken(*_: object, **__: object) -> bytes:
-        message = "No module named 'PIL'"
-        raise ModuleNotFoundError(message)
-
-    monkeypatch.setattr(bundle_module, "png", broken)
+    missing = ModuleNotFoundError("No module named 'PIL'")
+    monkeypatch.setattr(bundle_module, "png", Mock(side_effect=missing))
 
     data, metadata = bundle(make_put_get())
 

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -85,12 +86,7 @@ def test_a_reader_without_scripts_gets_text_and_picture() -> None:
 
 def test_a_picture_that_cannot_be_drawn_leaves_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """No picture must not cost the page."""
-
-    def fail(*_: object, **__: object) -> bytes:
-        message = "no fonts"
-        raise OSError(message)
-
-    monkeypatch.setattr(page, "png", fail)
+    monkeypatch.setattr(page, "png", Mock(side_effect=OSError("no fonts")))
 
     written = html(small())
 

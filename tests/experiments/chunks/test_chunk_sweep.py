@@ -198,11 +198,7 @@ def test_a_size_that_failed_keeps_its_row_where_bytes_tell_nothing() -> None:
 
 def test_an_exception_at_one_size_leaves_the_others(client: Client) -> None:
     """The size is named with its error, the others are measured to the end."""
-
-    def brittle(chunk: float) -> Any:
-        return make(chunk) if chunk != 10 else 1 / 0
-
-    sweep = sp.chunk_sweep(brittle, CHUNKS, repeat=1)
+    sweep = sp.chunk_sweep(lambda chunk: make(chunk) if chunk != 10 else 1 / 0, CHUNKS, repeat=1)
 
     assert {point.parameter for point in sweep.points} == {5, 20}
     assert sweep.variants[0].notes == ("failed at chunk = 10: ZeroDivisionError: division by zero",)

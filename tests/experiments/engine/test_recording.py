@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -178,11 +179,8 @@ def unpicklable(recording: Recording) -> Finding:
 
 def test_a_search_that_fails_leaves_the_error_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be pickled is then not told; that it is not is."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr("jupyter_serprof.probes.pickle.find_culprits", fail)
+    failing = Mock(side_effect=ZeroDivisionError)
+    monkeypatch.setattr("jupyter_serprof.probes.pickle.find_culprits", failing)
 
     with pytest.raises(TypeError, match="lock"), Recording("x", detail=False) as recording:
         pickle.dumps([threading.Lock()])

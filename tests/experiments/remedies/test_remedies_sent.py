@@ -118,11 +118,9 @@ def test_a_slice_that_was_sent_is_tried_and_not_what_it_is_a_slice_of() -> None:
 
 def test_what_was_handed_over_is_not_compared_with_copies() -> None:
     """Out-of-band already: only other forms may help, and those go out-of-band, too."""
-
-    def code() -> None:
-        pickle.dumps(BIG[::2], protocol=5, buffer_callback=buffers().append)
-
-    recording = recorded(code)
+    recording = recorded(
+        lambda: pickle.dumps(BIG[::2], protocol=5, buffer_callback=buffers().append)
+    )
 
     tried = try_code(recording.trace, recording.sent, {}, budget_s=AMPLE_S)
 

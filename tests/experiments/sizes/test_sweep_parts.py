@@ -5,6 +5,7 @@ import pickle
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -103,11 +104,7 @@ def test_an_interrupt_before_the_first_line_of_the_exit_leaves_no_hook(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A signal is served where a function begins, too: then that function did nothing."""
-
-    def served(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Recording, "__exit__", served)
+    monkeypatch.setattr(Recording, "__exit__", Mock(side_effect=KeyboardInterrupt))
 
     with pytest.raises(KeyboardInterrupt):
         TransportRuns(key="pickle").run(TRANSPORTS["pickle"](), [1], detail=False)
