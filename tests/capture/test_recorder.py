@@ -115,21 +115,6 @@ def test_the_wall_time_is_what_the_clock_says_between_start_and_stop(library: Mo
     assert trace_of(running).wall_ns == 1_234_567
 
 
-def test_calls_of_one_thread_nest_as_they_were_called(library: ModuleType) -> None:
-    running = started()
-    library.outer(lambda: (library.inner(), library.inner()))
-    library.inner()
-    running.stop()
-
-    spans = trace_of(running).spans
-    assert [(span.name, span.parent) for span in spans] == [
-        ("outer", -1),
-        ("inner", 0),
-        ("inner", 0),
-        ("inner", -1),
-    ]
-
-
 def test_eight_threads_have_every_span_on_their_own_lane(library: ModuleType) -> None:
     """8 threads with 1,000 nested calls each: no span is lost, no span is inside a foreign one."""
     gate = threading.Barrier(THREADS)
