@@ -36,7 +36,9 @@ def _asked(source: str) -> tuple[Syntax, Options] | None:
     first, _, body = source.partition("\n")
     word, *rest = first.split(maxsplit=1)[:2] or [""]
     syntax = SYNTAXES.get(word.removeprefix("%%")) if word.startswith("%%") else None
-    if syntax is None or not body.strip() or _lacks_library(syntax):
+    if syntax is None or not body.strip():
+        return None
+    if syntax is GRAPHSTAGES and find_spec("dask") is None:
         return None
     try:
         options = parse_cell("".join(rest), syntax)
@@ -44,10 +46,6 @@ def _asked(source: str) -> tuple[Syntax, Options] | None:
     except UsageError:
         return None
     return None if options.help else (syntax, options)
-
-
-def _lacks_library(syntax: Syntax) -> bool:
-    return syntax is GRAPHSTAGES and find_spec("dask") is None
 
 
 def _recording(typed: Typed) -> Any:  # noqa: ANN401  (a Recording)
@@ -219,7 +217,7 @@ def _run_inside(typed: Typed) -> object:
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    if _lacks_library(typed.syntax):
+    if typed.syntax is GRAPHSTAGES:
         api.require_dask()
     code, recording = typed.compiled(), _recording(typed)
     recording.code = without_literals(typed.options.code)

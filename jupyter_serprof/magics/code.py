@@ -16,6 +16,7 @@ _AWAIT = (
     "top-level await runs only in a cell whose first line is %%{0}. "
     "Write %%{0} on the first line and the code below it"
 )
+_COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class Code(NamedTuple):
@@ -55,7 +56,7 @@ def compile_code(
         value = _compiled(shell, ast.Expression(last.value), file_name, "eval") if last else None
     except SyntaxError as error:
         raise UsageError(_told(error)) from None
-    if any(_is_coroutine(compiled) for compiled in (statements, value)):
+    if any(one is not None and one.co_flags & _COROUTINE for one in (statements, value)):
         raise UsageError(_AWAIT.format(magic))
     return Code(_caller(shell, local_ns, statements, value), last is not None and not body)
 
@@ -64,11 +65,6 @@ def _compiled(shell: InteractiveShell, tree: ast.AST, file_name: str, mode: str)
     compiler: Any = shell.compile  # it takes trees and flags, its annotation says str
     with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
         return compiler(tree, file_name, mode)
-
-
-def _is_coroutine(compiled: Any) -> bool:  # noqa: ANN401  (a code object, or None)
-    flags = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-    return compiled is not None and bool(compiled.co_flags & flags)
 
 
 def _told(error: SyntaxError) -> str:

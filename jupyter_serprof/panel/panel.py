@@ -123,7 +123,9 @@ class Panel:
         self.choice = Choice(offer, words)
         self._offer, self._words, self._stages = offer, words, stages
         self.buttons = _buttons(words)
-        self.bar, self.status, self.problem = _progress()
+        traits = {"min": 0, "max": 1, "style": LABEL, "layout": {"width": "min(60%, 30rem)"}}
+        self.bar = widget("IntProgress", description="Progress", **traits)
+        self.status, self.problem = widget("Label"), widget("HTML")
         self.box = _boxed(self)
         said = _ABSENT.format(words.magic)
         alive = self.box._repr_mimebundle_()
@@ -239,12 +241,6 @@ def _buttons(words: Words) -> dict[str, Any]:
         for name, (label, style, tip) in known.items()
         if label
     }
-
-
-def _progress() -> tuple[Any, Any, Any]:
-    traits = {"min": 0, "max": 1, "style": LABEL, "layout": {"width": "min(60%, 30rem)"}}
-    bar = widget("IntProgress", description="Progress", **traits)
-    return bar, widget("Label"), widget("HTML")
 
 
 def _boxed(panel: Panel) -> Any:  # noqa: ANN401  (a Box)

@@ -14,7 +14,7 @@ from jupyter_serprof.experiments.engine.machine import MemoryGuard
 from jupyter_serprof.experiments.engine.order import log_spaced
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import list_collections
-from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip, Transport
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip
 from jupyter_serprof.experiments.sizes.subject import GENERATORS, Data, data_of, list_data
 from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes
@@ -55,8 +55,10 @@ class SizeOffer:
 
     def sources(self) -> list[Source]:
         """Return the variables that are data, then the generators."""
-        found = list_data(self.namespace())
-        mine = [Source(f"{_VARIABLE}{data.name}", _described(data)) for data in found]
+        mine = []
+        for data in list_data(self.namespace()):
+            size = "" if data.size_bytes is None else f", {format_bytes(data.size_bytes)}"
+            mine.append(Source(f"{_VARIABLE}{data.name}", f"{data.name}: {data.kind}{size}"))
         made = [
             Source(f"{_GENERATED}{key}", f"generated: {generator.title}", generator.state()[1])
             for key, generator in GENERATORS.items()
@@ -65,10 +67,11 @@ class SizeOffer:
 
     def ways(self) -> list[Way]:
         """Return every transport; those that cannot run here with the reason."""
-        made = [(kind(), _reason(kind())) for kind in TRANSPORTS.values()]
-        return [
-            Way(way.key, way.title, reason, way.is_asked() and not reason) for way, reason in made
-        ]
+        made = [kind() for kind in TRANSPORTS.values()]
+        # Without the option that only a line can have.
+        reasons = [way.state()[1].partition(", or ask for it")[0] for way in made]
+        both = zip(made, reasons, strict=True)
+        return [Way(way.key, way.title, why, way.is_asked() and not why) for way, why in both]
 
     def scale(self, source: str, ways: Sequence[str]) -> Scale:
         """Return the sizes that fit into the memory, or into the variable."""
@@ -147,16 +150,6 @@ def show_panel(namespace: Namespace, keep: Keep, *, is_graph: bool) -> Panel:
         offer = GraphOffer(namespace)
         return Panel(offer, _GRAPH_WORDS, keep=keep, stages=offer.stages)
     return Panel(SizeOffer(namespace), _WORDS, keep=keep)
-
-
-def _reason(way: Transport) -> str:
-    """Return why a transport cannot run, without the option that only a line can have."""
-    return way.state()[1].partition(", or ask for it")[0]
-
-
-def _described(data: Data) -> str:
-    size = "" if data.size_bytes is None else f", {format_bytes(data.size_bytes)}"
-    return f"{data.name}: {data.kind}{size}"
 
 
 def _rounded(size: float) -> int:

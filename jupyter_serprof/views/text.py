@@ -57,7 +57,9 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
     time and is as high as the part of that instant which the stage owned. ``–`` does not apply;
     ``n/a`` applies and was not seen; ``0`` measured zero.
     """  # noqa: RUF002
-    check_view(view)
+    if view is not None and view not in VIEWS:
+        message = f"there is no view {view!r}. Choose one of: {', '.join(VIEWS)}"
+        raise UsageError(message)
     columns = max(_NARROWEST, WIDTH if width is None else width)
     has_bars = view != "table"
     picture, *behind = (
@@ -93,13 +95,6 @@ def screen_width() -> int:
         return WIDTH
     narrowest, widest = _SCREENS
     return min(max(shutil.get_terminal_size((WIDTH, 0)).columns, narrowest), widest)
-
-
-def check_view(view: str | None) -> None:
-    """Raise `UsageError` if there is no view of that name."""
-    if view is not None and view not in VIEWS:
-        message = f"there is no view {view!r}. Choose one of: {', '.join(VIEWS)}"
-        raise UsageError(message)
 
 
 def _head(doc: Trace | Sweep, columns: int) -> list[str]:

@@ -74,15 +74,13 @@ def details_of(doc: Trace | Sweep) -> list[str]:
     return [*(doc.summary.details if doc.summary else ()), *note_sentences(doc)]
 
 
-def told_text(finding: Finding, headline: str) -> str:
-    """Return cause and evidence of a finding; of what the headline says only the evidence."""
-    title = "" if finding.title in headline else finding.title
-    return ": ".join(filter(None, (title, finding.because)))
-
-
 def finding_remarks(finding: Finding, headline: str = "") -> Iterator[Remark]:
-    """Yield what a finding tells, and its remedy, with the gain if it was measured."""
-    yield finding.severity, told_text(finding, headline)
+    """Yield what a finding tells, and its remedy, with the gain if it was measured.
+
+    It tells cause and evidence; of what the headline says only the evidence.
+    """
+    cause = "" if finding.title in headline else finding.title
+    yield finding.severity, ": ".join(filter(None, (cause, finding.because)))
     if finding.remedy:
         yield "try", finding.remedy
     if finding.gain is not None:

@@ -250,8 +250,7 @@ def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover, at: int) -> str:
     y, ink = chart.top + 8 + LINE_HEIGHT * at, sheet.theme.ink
     sheet.add(Rule(left, y, right, y, ink))
     sheet.add(*(Rule(x, y - 4, x, y + 4, ink) for x in (left, right)))
-    ends = f"{format_bytes(each.from_bytes)} and {format_bytes(each.to_bytes)}"
-    return f"{clean(each.title)} between {ends}"
+    return sweeps.crossover_text(each)
 
 
 def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from jupyter_serprof.analysis.ranking import cost_of, is_comparable, matters
-from jupyter_serprof.model import Fit, Point, Sweep, Trace, Variant, stages_of
+from jupyter_serprof.model import Crossover, Fit, Point, Sweep, Trace, Variant, stages_of
 from jupyter_serprof.model.sweep import groups_text, quartiles, spread
 from jupyter_serprof.model.sweep import runs_of as all_runs
 from jupyter_serprof.model.units import (
@@ -350,12 +350,16 @@ def _line_text(piece: Fit, *, is_alias: bool) -> str:
     return f"{said} [{format_rate(1e9 / piece.high)}, {format_rate(1e9 / piece.low)}]"
 
 
-def crossover_lines(sweep: Sweep, *, cold: bool) -> Iterator[str]:
-    """Yield where one way overtakes another, cold or warm."""
-    mark = "cold: " if cold else ""
-    for each in (turn for turn in sweep.crossovers if turn.cold == cold):
-        sizes = f"{format_bytes(each.from_bytes)} and {format_bytes(each.to_bytes)}"
-        yield f"{mark}{clean(each.title)} between {sizes}"
+def crossover_text(each: Crossover) -> str:
+    """Return where one way overtakes another."""
+    sizes = f"{format_bytes(each.from_bytes)} and {format_bytes(each.to_bytes)}"
+    return f"{clean(each.title)} between {sizes}"
+
+
+def crossover_lines(sweep: Sweep) -> Iterator[str]:
+    """Yield where ways overtake each other, warm, then cold."""
+    for each in sorted(sweep.crossovers, key=lambda turn: turn.cold):
+        yield f"{'cold: ' if each.cold else ''}{crossover_text(each)}"
 
 
 def chunk_line(sweep: Sweep) -> str:

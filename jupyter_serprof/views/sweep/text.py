@@ -38,9 +38,8 @@ _GROUPED = " ‡"
 def size_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]]:
     """Return a sweep over sizes, in lines of at most ``columns`` characters: the picture first."""
     warm, cold = sweeps.series_of(sweep, cold=False), sweeps.series_of(sweep, cold=True)
-    said = (line for cold in (False, True) for line in sweeps.crossover_lines(sweep, cold=cold))
     growth = "notes" if sweep.kind == "chunks" else f"growth, {'warm' if warm else 'cold'}"
-    crossings = [line for sentence in said for line in hang("", sentence, columns, 2)]
+    crossings = [line for s in sweeps.crossover_lines(sweep) for line in hang("", s, columns, 2)]
     picture = [
         _chart(warm or cold, columns, is_cold=not warm) if has_bars else [],
         *_tables(sweep, warm or cold, columns, is_cold=not warm),
@@ -107,7 +106,9 @@ def _tables(
     left = list(found)
     is_first = True
     while left:
-        chosen = [*_parameters(sweep, found), _sizes(sweep, found)]
+        size = "chunk size" if sweep.kind == "chunks" else "size"
+        sizes = Column(size, tuple(map(format_bytes, _sizes_of(found))))
+        chosen = [*_parameters(sweep, found), sizes]
         fixed = len(chosen)
         while left:
             column = _column(left[0], found)
@@ -140,11 +141,6 @@ def _counts(found: Sequence[Series]) -> str:
 
 def _sizes_of(found: Sequence[Series]) -> list[int]:
     return sorted({point.size_bytes for each in found for point in each.points})
-
-
-def _sizes(sweep: Sweep, found: Sequence[Series]) -> Column:
-    cells = tuple(map(format_bytes, _sizes_of(found)))
-    return Column("chunk size" if sweep.kind == "chunks" else "size", cells)
 
 
 def _parameters(sweep: Sweep, found: Sequence[Series]) -> list[Column]:
