@@ -20,8 +20,8 @@ from jupyter_serprof.magics.options import (
     help_text,
     parse_cell,
 )
-from jupyter_serprof.magics.show import Typed, tried, usage_errors
 from jupyter_serprof.magics.together import check
+from jupyter_serprof.magics.typed import Typed, tried, usage_errors
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import without_literals
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof import api
 from jupyter_serprof.magics import run
-from jupyter_serprof.magics.code import Code
 from jupyter_serprof.magics.options import GRAPHSTAGES, Range, help_text
-from jupyter_serprof.magics.show import Typed, usage_errors
+from jupyter_serprof.magics.typed import Code, Typed, usage_errors
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:

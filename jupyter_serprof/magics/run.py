@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof import api
-from jupyter_serprof.magics.code import Code
 from jupyter_serprof.magics.options import (
     GRAPHSTAGES,
     SERPROF,
@@ -21,8 +20,8 @@ from jupyter_serprof.magics.options import (
     help_text,
     parse,
 )
-from jupyter_serprof.magics.show import Typed, tried, usage_errors
 from jupyter_serprof.magics.together import check
+from jupyter_serprof.magics.typed import Code, Typed, tried, usage_errors
 from jupyter_serprof.model import Sweep, Trace, UsageError
 
 if TYPE_CHECKING:

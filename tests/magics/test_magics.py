@@ -16,7 +16,7 @@ from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import active_recorders
 from jupyter_serprof.experiments.engine import recording
 from jupyter_serprof.magics import run as lines
-from jupyter_serprof.magics import show
+from jupyter_serprof.magics import typed
 from jupyter_serprof.magics.options import FLAGS, LINE_ONLY
 from jupyter_serprof.model import Trace, load, to_document
 from jupyter_serprof.model.document import MIME_TYPE
@@ -64,9 +64,7 @@ def test_a_document_draws_itself_without_the_extension(bare: Shell) -> None:
     assert "[<Sweep value>]" in printed.out
 
 
-def test_remedies_have_the_names_of_a_cell_that_the_document_does_not_keep(
-    shell: InteractiveShell,
-) -> None:
+def test_remedies_have_the_names_of_a_cell_that_the_document_does_not_keep(shell: Shell) -> None:
     ran = Ran(shell, "%%serprof\njob = lambda: 1\ndata = pickle.dumps(job)")
 
     assert ran.trace.name == "cell"
@@ -186,7 +184,7 @@ def test_an_interrupt_at_any_line_of_ours_ends_the_cell_and_leaves_nothing(
 ) -> None:
     """It is heard, once, as Ctrl-C; nothing is armed any more, and the next cell is recorded."""
     before = parts(shell)
-    files = [str(one.__file__) for one in (lines, show, recording, recorder, patching)]
+    files = [str(one.__file__) for one in (lines, typed, recording, recorder, patching)]
     cells: list[Ran] = []
 
     for line in (round(20 * 1.2**step) for step in range(45)):
