@@ -65,8 +65,7 @@ def load(shell: InteractiveShell) -> None:
 
 def unload(shell: InteractiveShell) -> None:
     """Take everything away that `load` gave."""
-    loaded = getattr(shell, _LOADED, None)
-    if loaded is not None:
+    if (loaded := getattr(shell, _LOADED, None)) is not None:
         loaded.remove(shell)
         delattr(shell, _LOADED)
 

@@ -143,8 +143,7 @@ class Panel:
 
     def sweep(self) -> None:
         """Measure what is chosen."""
-        plan = self.choice.plan
-        if plan is not None:
+        if (plan := self.choice.plan) is not None:
             self.runner.start(lambda: self._offer.start(plan))
 
     def extra(self) -> None:

@@ -231,8 +231,7 @@ def anatomy_markdown(anatomy: Anatomy, said: str) -> Iterator[str]:
         yield f"**{plain(sentence)}**"
     bad = [part for part in unpicklable_parts(anatomy) if part.note][:_MOST_LINES]
     yield from listed(f"{part.path} ({kind_of(part)}): {part.note}" for part in bad)
-    shown = _worth(anatomy)
-    if shown:
+    if shown := _worth(anatomy):
         yield markdown_table(_HEADS, (_markdown_line(anatomy, part) for part in shown), 2)
     left = len(anatomy.parts) - len(shown)
     more = [f"{format_count(left)} more parts in the document (.csv has all)"] if left > 0 else []

@@ -304,8 +304,7 @@ class Descent:
         if run.is_fixed or not holder.has_outlier(run):
             return False
         run.is_fixed = True
-        heavy = self._heavy(run, least) if run.count > 1 else [0]
-        if heavy:
+        if heavy := self._heavy(run, least) if run.count > 1 else [0]:
             holder.replace(run, list(opening.around(run, heavy)))
         return bool(heavy)
 

@@ -94,8 +94,7 @@ def _blocks_of(graph: Any) -> Iterable[_Blocks]:  # noqa: ANN401
         seen.add(name)
         waiting.extend(below.get(name, ()))
         known = getattr(layers.get(name), "collection_annotations", None) or {}
-        found = _blocks(known.get("chunks"), known.get("dtype"))
-        if found:
+        if found := _blocks(known.get("chunks"), known.get("dtype")):
             yield found
 
 

@@ -78,8 +78,7 @@ def check(comparison: Comparison, limit: str | float) -> str:
         raise UsageError(message)
     least = 1 + max(share, comparison.noise_share or 0.0)
     slower = (change for change in walls if change.verdict == "slower")
-    slow = [change for change in slower if (change.low or 0.0) > least]
-    if slow:
+    if slow := [change for change in slower if (change.low or 0.0) > least]:
         shown = first_of([error_text(change) for change in slow], _MOST_NAMED)
         message = f"slower by more than {format_share(share)}: {shown}"
         raise RegressionError(message)

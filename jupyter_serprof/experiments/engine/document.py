@@ -74,8 +74,7 @@ def _headline(sweep: Sweep) -> str:
     judged = [v for v in ranked if ranking.is_comparable(walls[v.key])]
     best, tied = _best(judged or ranked, walls)
     others = [v for v in judged if v not in tied and v is not best]
-    against = _against(best, others, walls)
-    if against:
+    if against := _against(best, others, walls):
         return f"{_what(sweep)}: {best.title} is {against}"
     causes = (one.title for one in sweep.findings if one.severity == "warn" and is_cause(one))
     if cause := next(causes, ""):

@@ -274,8 +274,7 @@ def _not_dask(name: str, described: str) -> str:
 
 
 def _persisted(name: str, futures: Sequence[Any]) -> str:
-    left = sum(not future.done() for future in futures)
-    if left:
+    if left := sum(not future.done() for future in futures):
         return (
             f"{name} was persisted before: {left} of its {len(futures)} keys were still being "
             "computed, and this is the wait for them"

@@ -178,8 +178,7 @@ class SizeSweep(PassSweep):
         the record says why.
         """
         __tracebackhide__ = True
-        problem = self._too_much(visit.parameter)
-        if problem:
+        if problem := self._too_much(visit.parameter):
             self._leave_out(visit, problem)
             return None
         try:
@@ -256,8 +255,7 @@ class SizeSweep(PassSweep):
         cell = self._record.cells.get((key, parameter))
         if cell is None:
             cell = Cell(key=key, parameter=parameter, size_bytes=self._record.sizes.get(parameter))
-        problem = self._problem(cell, value)
-        if problem:
+        if problem := self._problem(cell, value):
             cell.close(problem)
         else:
             try:

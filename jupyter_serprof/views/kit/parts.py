@@ -32,8 +32,7 @@ def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
     theme = sheet.theme
     sheet.paragraph(remarks.headline_of(doc), theme.ink, HEADLINE, is_bold=True)
     sheet.y += 2
-    outcome = remarks.outcome_of(doc)
-    if outcome:
+    if outcome := remarks.outcome_of(doc):
         sheet.paragraph(outcome, theme.warn)
     if not sheet.is_brief:
         for label, said in remarks.first_remedy(doc):

@@ -46,8 +46,7 @@ def outcome_of(doc: Trace | Sweep) -> str | None:
 
 def first_remedy(doc: Trace | Sweep) -> Iterator[Remark]:
     """Yield what stands above the picture: the remedy of the first finding that has one."""
-    first = _first(doc)
-    if first is not None:
+    if (first := _first(doc)) is not None:
         yield from list(finding_remarks(first))[1:]
 
 

@@ -175,8 +175,7 @@ def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
 
 def _put_best(sheet: Sheet, chart: Chart, sweep: Sweep) -> None:
     """Put the interval of the best chunk as a band over the whole height."""
-    best = sweep.best
-    if best is not None:
+    if (best := sweep.best) is not None:
         low, high = (_inside(chart, size) for size in (best.low_bytes, best.high_bytes))
         wide, tall = max(2, high - low), chart.bottom - chart.top
         sheet.add(Box(low, chart.top, wide, tall, sheet.theme.grid))
@@ -184,8 +183,7 @@ def _put_best(sheet: Sheet, chart: Chart, sweep: Sweep) -> None:
 
 def _put_best_line(sheet: Sheet, chart: Chart, sweep: Sweep) -> Iterator[str]:
     """Put a line at the best chunk; yield what it is."""
-    best = sweep.best
-    if best is not None:
+    if (best := sweep.best) is not None:
         x = _inside(chart, best.size_bytes)
         sheet.add(Rule(x, chart.top, x, chart.bottom, sheet.theme.ink, is_dotted=True))
         ends = f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"
