@@ -6,19 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
-from jupyter_serprof.analysis.comparison import (
-    headline,
-    interval_text,
-    lines_of,
-    notes_of,
-    point_of,
-    point_text,
-    ratio_text,
-    reasons_of,
-    runs_text,
-    short_reason,
-    times_of,
-)
+from jupyter_serprof.analysis import comparison as words
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import clean, format_count
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Sheet
@@ -45,12 +33,12 @@ _SPARE = ("why", "95 % interval of", "before", "after")
 
 def _numbers(comparison: Comparison, lines: Sequence[Change]) -> _Numbers:
     """Return the columns of numbers, the same in every form."""
-    times = times_of(lines)
+    times = words.times_of(lines)
     return (
         Quantity(("before", ""), lambda change: times[change][0]),
         Quantity(("after", ""), lambda change: times[change][1]),
-        Quantity(("ratio", ""), lambda change: ratio_text(change.ratio)),
-        Quantity(("95 % interval of", runs_text(comparison)), interval_text),
+        Quantity(("ratio", ""), lambda change: words.ratio_text(change.ratio)),
+        Quantity(("95 % interval of", words.runs_text(comparison)), words.interval_text),
     )
 
 
@@ -58,34 +46,34 @@ def _blocks(
     lines: Sequence[Change], most: int | None = None
 ) -> Iterator[tuple[list[str], list[Change]]]:
     """Yield the lines of the same runs, under the name of those where there are others."""
-    has_points = len({point_of(change) for change in lines}) > 1
-    for _, group in groupby(lines[:most], point_of):
+    has_points = len({words.point_of(change) for change in lines}) > 1
+    for _, group in groupby(lines[:most], words.point_of):
         changes = list(group)
-        yield [clean(point_text(changes[0]))] if has_points else [], changes
+        yield [clean(words.point_text(changes[0]))] if has_points else [], changes
 
 
 def comparison_lines(comparison: Comparison, columns: int) -> list[str]:
     """Return a comparison in lines of at most ``columns`` characters."""
-    head = wrap(clean(headline(comparison)), columns)
+    head = wrap(clean(words.headline(comparison)), columns)
     return [*head, *(line for part in comparison_parts(comparison, columns) for line in part)]
 
 
 def comparison_parts(comparison: Comparison, columns: int) -> Iterator[list[str]]:
     """Yield the table of a comparison, and what has to be known of it, without its headline."""
-    shown = lines_of(comparison)
+    shown = words.lines_of(comparison)
     numbers, table = _numbers(comparison, shown), list[str]()
     for titles, changes in _blocks(shown):
         chosen = fitted(narrower(partial(_columns, numbers, changes), _NAMES, _SPARE), columns)
         table += [*(clip(title, columns) for title in titles), *table_lines(chosen, columns)]
     yield table
-    notes = [*reasons_of(comparison), *notes_of(comparison, shown)]
+    notes = [*words.reasons_of(comparison), *words.notes_of(comparison, shown)]
     yield [line for note in notes for line in hang("note", note, columns)]
 
 
 def _columns(numbers: _Numbers, changes: Sequence[Change], names: int) -> list[Column]:
     titles = tuple(clip(clean(change.title), names) for change in changes)
     verdicts = tuple(clean(change.verdict) for change in changes)
-    reasons = tuple(clean(short_reason(change)) for change in changes)
+    reasons = tuple(clean(words.short_reason(change)) for change in changes)
     return [
         Column("stage", titles, leans_right=False),
         *(Column("\n".join(one.heads).strip(), tuple(map(one.cell, changes))) for one in numbers),
@@ -97,19 +85,19 @@ def _columns(numbers: _Numbers, changes: Sequence[Change], names: int) -> list[C
 def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> Iterator[str]:
     """Yield the headline, the table, and what has to be known of the two, in Markdown."""
     if has_headline:
-        yield plain(headline(comparison))
-    shown = lines_of(comparison)
+        yield plain(words.headline(comparison))
+    shown = words.lines_of(comparison)
     numbers = _numbers(comparison, shown)
     lines = (
         [*map(plain, (*_texts(change), *(one.cell(change) for one in numbers)))] for change in shown
     )
     yield markdown_table(("stage", "verdict", *(one.head for one in numbers)), lines, 2)
-    yield from listed(notes_of(comparison, shown))
+    yield from listed(words.notes_of(comparison, shown))
 
 
 def _texts(change: Change) -> tuple[str, str]:
     """Return what a line is of, and what it says, with the whole reason."""
-    point = point_text(change)
+    point = words.point_text(change)
     title = f"{change.title} ({point})" if point else change.title
     return title, f"{change.verdict}: {change.reason}" if change.reason else change.verdict
 
@@ -123,7 +111,7 @@ _MOST_LINES, _MOST_NOTES = 24, 2
 
 def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
     """Put the table of a comparison at ``y``; its headline is that of the document."""
-    muted, lines = sheet.theme.muted, lines_of(comparison)
+    muted, lines = sheet.theme.muted, words.lines_of(comparison)
     numbers = _numbers(comparison, lines)
     for right, one in zip(_RIGHTS, numbers, strict=True):
         sheet.put(right, sheet.y + 8, one.head, muted, SMALL, side="right")
@@ -149,7 +137,7 @@ def _put_line(sheet: Sheet, change: Change, cells: Sequence[str]) -> None:
         room = right - left - _GAP
         sheet.put(right, middle, cell, theme.ink, room=room, is_bold=is_wall, side="right")
     is_told = change.verdict != "cannot tell"
-    reason = short_reason(change)
+    reason = words.short_reason(change)
     said = f"{change.verdict}: {reason}" if reason else change.verdict
     color = theme.warn if change.verdict == "slower" else theme.ink if is_told else theme.muted
     room = WIDTH - MARGIN - _VERDICT_X
@@ -158,7 +146,7 @@ def _put_line(sheet: Sheet, change: Change, cells: Sequence[str]) -> None:
 
 
 def _put_notes(sheet: Sheet, comparison: Comparison, shown: Sequence[Change]) -> None:
-    notes = [*reasons_of(comparison), *list(notes_of(comparison, shown))[:_MOST_NOTES]]
+    notes = [*words.reasons_of(comparison), *list(words.notes_of(comparison, shown))[:_MOST_NOTES]]
     left = len(shown) - _MOST_LINES
     more = [f"{format_count(left)} more lines are in the document"] if left > 0 else []
     sheet.y += 4

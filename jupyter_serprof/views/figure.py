@@ -16,20 +16,10 @@ from jupyter_serprof.analysis.outline import stage_sums
 from jupyter_serprof.model import Sweep, Trace
 from jupyter_serprof.model.units import clean, format_bytes, format_count, format_ns, format_share
 from jupyter_serprof.views.compare import put_comparison
+from jupyter_serprof.views.kit import sheet as sheets
 from jupyter_serprof.views.kit.parts import put_head, put_remarks
 from jupyter_serprof.views.kit.raster import measure, png_of
 from jupyter_serprof.views.kit.remarks import headline_of, outcome_of
-from jupyter_serprof.views.kit.sheet import (
-    DARK,
-    LIGHT,
-    WIDTH,
-    Box,
-    Label,
-    Mark,
-    Rule,
-    Sheet,
-    Stroke,
-)
 from jupyter_serprof.views.sweep.bars import put_sweep
 from jupyter_serprof.views.sweep.chart import put_sizes
 from jupyter_serprof.views.sweep.runs import is_over_sizes, runs_of, series_of, time_text
@@ -54,9 +44,9 @@ _HATCH = {"": None, "/": "////", "\\": "\\\\\\\\"}
 
 def sheet_of(
     doc: Trace | Sweep, *, dark: bool = False, most_rows: int = MOST_ROWS, is_brief: bool = False
-) -> Sheet:
+) -> sheets.Sheet:
     """Return everything that the picture of a document consists of, with its place in pixels."""
-    sheet = Sheet(DARK if dark else LIGHT, measure, is_brief=is_brief)
+    sheet = sheets.Sheet(sheets.DARK if dark else sheets.LIGHT, measure, is_brief=is_brief)
     put_head(sheet, doc)
     if doc.comparison is not None:
         put_comparison(sheet, doc.comparison)
@@ -137,22 +127,22 @@ def _own_settings(**more: str) -> Iterator[None]:
         yield
 
 
-def _drawn(sheet: Sheet) -> Figure:
+def _drawn(sheet: sheets.Sheet) -> Figure:
     """Return a figure whose data coordinates are the pixels of the sheet."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    size = (WIDTH / DPI, sheet.height / DPI)
+    size = (sheets.WIDTH / DPI, sheet.height / DPI)
     drawn = Figure(figsize=size, dpi=DPI, facecolor=sheet.theme.background)
     FigureCanvasAgg(drawn)
-    axes = drawn.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(sheet.height, 0))
+    axes = drawn.add_axes((0, 0, 1, 1), xlim=(0, sheets.WIDTH), ylim=(sheet.height, 0))
     axes.set_axis_off()
     for order, mark in enumerate(sheet.marks):
         _DRAWN_BY[type(mark)](axes, mark, order)
     return drawn
 
 
-def _draw_box(axes: Axes, box: Box, order: int) -> None:
+def _draw_box(axes: Axes, box: sheets.Box, order: int) -> None:
     """Draw on whole pixels: edges are crisp, and nothing that is there disappears."""
     from matplotlib.patches import Rectangle
 
@@ -171,7 +161,7 @@ def _draw_box(axes: Axes, box: Box, order: int) -> None:
     )
 
 
-def _draw_rule(axes: Axes, rule: Rule, order: int) -> None:
+def _draw_rule(axes: Axes, rule: sheets.Rule, order: int) -> None:
     from matplotlib.lines import Line2D
 
     ends = ((rule.x0, rule.x1), (rule.y0, rule.y1))
@@ -187,7 +177,7 @@ def _draw_rule(axes: Axes, rule: Rule, order: int) -> None:
     axes.add_line(line)
 
 
-def _draw_curve(axes: Axes, curve: Stroke, order: int) -> None:
+def _draw_curve(axes: Axes, curve: sheets.Stroke, order: int) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
 
@@ -202,7 +192,7 @@ def _draw_curve(axes: Axes, curve: Stroke, order: int) -> None:
     axes.add_line(line)
 
 
-def _draw_label(axes: Axes, label: Label, order: int) -> None:
+def _draw_label(axes: Axes, label: sheets.Label, order: int) -> None:
     axes.text(
         round(label.x),
         round(label.y),
@@ -236,11 +226,11 @@ def _drawable(text: str, is_bold: bool) -> str:
     return "".join(letter if ord(letter) in known else _MISSING for letter in text)
 
 
-_DRAWN_BY: dict[type[Mark], Callable[..., None]] = {
-    Box: _draw_box,
-    Rule: _draw_rule,
-    Stroke: _draw_curve,
-    Label: _draw_label,
+_DRAWN_BY: dict[type[sheets.Mark], Callable[..., None]] = {
+    sheets.Box: _draw_box,
+    sheets.Rule: _draw_rule,
+    sheets.Stroke: _draw_curve,
+    sheets.Label: _draw_label,
 }
 
 _NAMED = 3

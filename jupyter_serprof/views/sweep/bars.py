@@ -7,14 +7,7 @@ from dataclasses import dataclass
 
 from jupyter_serprof.model import Sweep, Variant
 from jupyter_serprof.model.units import NOT_SEEN, clean, format_ns
-from jupyter_serprof.views.kit.parts import (
-    Placed,
-    placed,
-    put_axis,
-    put_grid,
-    put_legend,
-    put_number_heads,
-)
+from jupyter_serprof.views.kit import parts
 from jupyter_serprof.views.kit.sheet import (
     MARGIN,
     SMALL,
@@ -71,13 +64,13 @@ def put_stack(sheet: Sheet, axis: Axis, run: Bar, middle: float) -> None:
 
 def _segments(sheet: Sheet, axis: Axis, run: Bar, y: float) -> Iterator[tuple[Slice, Box]]:
     """Yield the stages that can be seen, each with its box."""
-    parts = [part for part in sweeps.parts_of(run) if part.self_ns]
+    stages = [part for part in sweeps.parts_of(run) if part.self_ns]
     if axis.at(run.wall_ns) - axis.x < _SEEN_WIDTH:
-        for part in sorted(parts, key=lambda part: (not part.family, -part.self_ns))[:1]:
+        for part in sorted(stages, key=lambda part: (not part.family, -part.self_ns))[:1]:
             yield part, _box(sheet, part, (axis.x, y, 2, _BAR), is_striped=False)
         return
     at_ns = 0
-    for part in parts:
+    for part in stages:
         x, end = axis.at(at_ns), axis.at(at_ns + part.self_ns)
         at_ns += part.self_ns
         if end - x > 1 / 2:
@@ -152,7 +145,7 @@ class _Scene:
     sweep: Sweep
     runs: tuple[Bar, ...]
     has_sizes: bool
-    numbers: Placed[Bar]
+    numbers: parts.Placed[Bar]
     axis: Axis
     memcpy_ns: float | None
 
@@ -163,7 +156,7 @@ def put_sweep(sheet: Sheet, sweep: Sweep) -> None:
     places = _put_heads(sheet, scene)
     for variant in sweep.variants:
         _put_variant(sheet, scene, variant, places)
-    put_legend(sheet, _legend(sheet, scene))
+    parts.put_legend(sheet, _legend(sheet, scene))
 
 
 def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
@@ -175,7 +168,7 @@ def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
     columns = [one for one in sweeps.quantities(sweep, runs) if one.speaks(runs)]
     columns = columns[: _BRIEF if sheet.is_brief else None]
     x = _LABELS_X + min(_WIDEST_LABEL, max([*labels, 0])) + _GAP
-    numbers, width = placed(sheet, columns, runs, TEXT, _GAP, x, _SPARE)
+    numbers, width = parts.placed(sheet, columns, runs, TEXT, _GAP, x, _SPARE)
     is_inside = once_ns is not None and once_ns <= end_ns
     guide = x + width * once_ns / end_ns if is_inside and once_ns else None
     axis = Axis(x, width, end_ns, guide)
@@ -189,10 +182,10 @@ def _label(run: Bar, has_sizes: bool) -> str:
 
 def _put_heads(sheet: Sheet, scene: _Scene) -> list[float]:
     """Put the heads of the columns and the axis; return where the grid lines go."""
-    put_number_heads(sheet, scene.numbers)
+    parts.put_number_heads(sheet, scene.numbers)
     _put_guide_name(sheet, scene)
     sheet.y += 31
-    places = put_axis(sheet, scene.axis.x, scene.axis.width, scene.axis.end_ns)
+    places = parts.put_axis(sheet, scene.axis.x, scene.axis.width, scene.axis.end_ns)
     sheet.line()
     return places
 
@@ -218,7 +211,7 @@ def _put_variant(sheet: Sheet, scene: _Scene, variant: Variant, places: list[flo
         sheet.put(MARGIN, left, line, theme.muted, SMALL)
         left += 16
     runs = [run for run in scene.runs if run.variant.key == variant.key]
-    put_grid(sheet, places, top - 8, top + _PITCH * len(runs[:_LINES_SHOWN]) + 8 * bool(runs))
+    parts.put_grid(sheet, places, top - 8, top + _PITCH * len(runs[:_LINES_SHOWN]) + 8 * bool(runs))
     for run in runs[:_LINES_SHOWN]:
         _put_run(sheet, scene, run)
         if run.groups:

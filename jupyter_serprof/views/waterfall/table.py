@@ -26,13 +26,7 @@ from jupyter_serprof.model.units import (
     last_digits,
     share_tenths,
 )
-from jupyter_serprof.views.kit.bars import (
-    rest_bar,
-    row_shares,
-    unaccounted_shares,
-    wait_bar,
-    work_bar,
-)
+from jupyter_serprof.views.kit import bars
 from jupyter_serprof.views.kit.table import (
     Column,
     Quantity,
@@ -349,16 +343,16 @@ def _title(line: Line, columns: int) -> str:
 def _bars(trace: Trace, table: StageTable, room: int) -> Column:
     wall_text = f"{table.wall_text} {table.unit}"
     head = f"0{wall_text:>{room - 1}}" if len(wall_text) < room else wall_text[:room]
-    bars = [_bar(trace, line, room) for line in table.lines]
-    return Column(f" {head} ", (*(f"│{bar}│" for bar in bars), ""), leans_right=False)
+    drawn = [_bar(trace, line, room) for line in table.lines]
+    return Column(f" {head} ", (*(f"│{bar}│" for bar in drawn), ""), leans_right=False)
 
 
 def _bar(trace: Trace, line: Line, room: int) -> str:
     if line.row is None:
-        return rest_bar(unaccounted_shares(waterfall_of(trace), trace.wall_ns, room))
+        return bars.rest_bar(bars.unaccounted_shares(waterfall_of(trace), trace.wall_ns, room))
     work, wait = work_and_wait(line)
-    worked = work_bar(row_shares(work, trace.wall_ns, room)) if work else " " * room
-    waited = wait_bar(row_shares(wait, trace.wall_ns, room)) if wait else " " * room
+    worked = bars.work_bar(bars.row_shares(work, trace.wall_ns, room)) if work else " " * room
+    waited = bars.wait_bar(bars.row_shares(wait, trace.wall_ns, room)) if wait else " " * room
     return "".join(a if a != " " else b for a, b in zip(worked, waited, strict=True))
 
 
