@@ -59,11 +59,7 @@ def _recording(typed: Typed) -> Any:  # noqa: ANN401  (a Recording)
     return record(name, detail=detail, blame=options.blame)
 
 
-def _trace(
-    typed: Typed,
-    recording: Any,  # noqa: ANN401  (a Recording)
-    error: BaseException | None = None,
-) -> Trace:
+def _trace(typed: Typed, recording: Any, error: BaseException | None = None) -> Trace:  # noqa: ANN401
     """Return the document of the recording of a cell that raised this, or nothing."""
     from jupyter_serprof import api
 

@@ -102,11 +102,7 @@ class Typed:
             raise
 
 
-def tried(
-    typed: Typed,
-    recording: Any,  # noqa: ANN401  (a TryingRecording)
-    trace: Trace,
-) -> Trace:
+def tried(typed: Typed, recording: Any, trace: Trace) -> Trace:  # noqa: ANN401  (a TryingRecording)
     """Return the recording of code with its findings tried; after Ctrl-C with what there is."""
     from jupyter_serprof import api
 

@@ -127,42 +127,34 @@ def tree_rows(anatomy: Anatomy) -> list[TreeRow]:
     """Return the lines of the tree: the largest first, small ones told together."""
     if not anatomy.parts:
         return []
-    rows: list[TreeRow] = []
-    inside = parts_inside(anatomy)
+    parts, inside, rows = anatomy.parts, parts_inside(anatomy), list[TreeRow]()
     least = _SMALL_SHARE * anatomy.total_bytes
     holds_bad = set[int]()
-    for at, part in reversed(list(enumerate(anatomy.parts))):  # what holds a part is before it
+    for at, part in reversed(list(enumerate(parts))):  # what holds a part is before it
         holds_bad |= {part.parent} if part.state == _UNPICKLABLE or at in holds_bad else set()
 
     def is_worth(at: int) -> bool:
-        part = anatomy.parts[at]
+        part = parts[at]
         return part.bytes >= least or part.state == _UNPICKLABLE or at in holds_bad
 
     def is_told(at: int, before: Sequence[int]) -> bool:
         """Tell whether a sibling of the same type and size has shown what is inside."""
-        part, alike = anatomy.parts[at], [anatomy.parts[one] for one in before]
+        part, alike = parts[at], [parts[one] for one in before]
         return at not in holds_bad and any(
             other.kind == part.kind and abs(other.bytes - part.bytes) <= _ALIKE * part.bytes
             for other in alike
         )
 
-    def add(at: int, depth: int) -> None:
-        put([at], depth)
-        order = sorted(inside[at], key=lambda index: _rank(anatomy.parts[index]))
+    def add(at: int, depth: int, *, is_opened: bool = True) -> None:
+        rows.append(TreeRow(parts[at].label, [parts[at]], depth))
+        order = sorted(inside[at] if is_opened else (), key=lambda index: _rank(parts[index]))
         worth = [index for index in order if is_worth(index)]
         shown = worth[:_MOST_INSIDE] if len(rows) < _MOST_ROWS else worth[:1]
         for place, index in enumerate(shown):
-            if is_told(index, shown[:place]):
-                put([index], depth + 1)
-            else:
-                add(index, depth + 1)
-        if rest := [index for index in order if index not in shown]:
-            put(rest, depth + 1)
-
-    def put(indices: Sequence[int], depth: int) -> None:
-        parts = [anatomy.parts[index] for index in indices]
-        count = format_count(sum(part.count for part in parts))
-        rows.append(TreeRow(parts[0].label if len(parts) == 1 else f"{count} more", parts, depth))
+            add(index, depth + 1, is_opened=not is_told(index, shown[:place]))
+        if rest := [parts[index] for index in order if index not in shown]:
+            more = f"{format_count(sum(part.count for part in rest))} more"
+            rows.append(TreeRow(more if len(rest) > 1 else rest[0].label, rest, depth + 1))
 
     add(0, 0)
     return rows

@@ -166,13 +166,8 @@ def _draw_rule(axes: Axes, rule: sheets.Rule, order: int) -> None:
 
     ends = ((rule.x0, rule.x1), (rule.y0, rule.y1))
     places = [[round(end) + 0.5 for end in pair] for pair in ends]
-    line = Line2D(
-        *places,
-        color=rule.color,
-        linewidth=_LINE,
-        linestyle=":" if rule.is_dotted else "-",
-        zorder=order,
-    )
+    line = Line2D(*places, color=rule.color, linewidth=_LINE, zorder=order)
+    line.set_linestyle(":" if rule.is_dotted else "-")
     line.set_antialiased(False)
     axes.add_line(line)
 

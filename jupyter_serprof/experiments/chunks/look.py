@@ -269,12 +269,7 @@ def chunk_subject(
     return ChunkSubject(make, name or called, variable, remedy, typed, is_count)
 
 
-def _cut_anew(
-    collection: Any,  # noqa: ANN401
-    name: str | None,
-    parameter: str,
-    code: str,
-) -> ChunkSubject:
+def _cut_anew(collection: Any, name: str | None, parameter: str, code: str) -> ChunkSubject:  # noqa: ANN401
     typed = code or name or "x"
     variable = typed if typed.isidentifier() else "x"
     title = name or type(collection).__name__

@@ -187,13 +187,9 @@ def _judged(change: Change, line: _Times, family: int) -> Change:
     low, high = (None if it is None else math.exp(it) for it in (shown.low, shown.high))
     quotient = line.shown_ns[1] / line.shown_ns[0] if line.shown_ns[0] else 0
     is_alike = (low or quotient) <= quotient <= (high or quotient)
+    ratio = quotient if quotient and is_alike else math.exp(shown.value)
     strict = line.shift((statistics.PAIRED_ALPHA if line.is_paired else statistics.ALPHA) / family)
-    known = replace(
-        change,
-        ratio=quotient if quotient and is_alike else math.exp(shown.value),
-        low=low,
-        high=high,
-    )
+    known = replace(change, ratio=ratio, low=low, high=high)
     if reason := _doubt(line, shown, strict, family):
         return replace(known, reason=reason)
     return replace(known, verdict="slower" if shown.value > 0 else "faster")

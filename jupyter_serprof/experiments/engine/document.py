@@ -160,15 +160,9 @@ def unpicklable(sweep: Sweep) -> Finding | None:
     # Plain pickle takes no function at all: who takes it says what is wrong in it.
     deepest = max(named, key=lambda match: len(match[1]))
     path, kind = below_global(deepest[1]), deepest[2]
+    title, evidence = f"{path_text(path)} cannot be pickled", {"path": path, "type": kind}
     remedy, why = without_part(path, kind)
-    return Finding(
-        "pickle.unpicklable",
-        "warn",
-        f"{path_text(path)} cannot be pickled",
-        {"path": path, "type": kind},
-        remedy,
-        because=why,
-    )
+    return Finding("pickle.unpicklable", "warn", title, evidence, remedy, because=why)
 
 
 def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from jupyter_serprof.analysis.ranking import outside_texts
 from jupyter_serprof.model import Crossover, Sweep, stages_of
@@ -266,16 +267,11 @@ def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine]) -> None:
 
 def _apart(wanted: Sequence[float], chart: Chart) -> list[float]:
     """Return upper edges near those wanted, none over another, all beside the chart."""
-    tops: list[float] = []
-    free = chart.top - 8
-    for top in wanted:
-        tops.append(max(top, free))
-        free = tops[-1] + LINE_HEIGHT
-    limit = chart.bottom + 8
-    for at in reversed(range(len(tops))):
-        tops[at] = min(tops[at], limit - LINE_HEIGHT)
-        limit = tops[at]
-    return tops
+    # Down the chart each gives way to the one above it, then up from the end to the one below.
+    inside = (max(top, chart.top - 8) for top in wanted)
+    tops = list(accumulate(inside, lambda up, top: max(top, up + LINE_HEIGHT)))
+    inside = (min(top, chart.bottom + 8 - LINE_HEIGHT) for top in reversed(tops))
+    return list(accumulate(inside, lambda low, top: min(top, low - LINE_HEIGHT)))[::-1]
 
 
 def _legend(
