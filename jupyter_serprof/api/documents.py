@@ -8,17 +8,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from jupyter_serprof.model import (
-    Anatomy,
-    Comparison,
-    DocumentError,
-    Sweep,
-    Trace,
-    UsageError,
-    save_document,
-)
+from jupyter_serprof.model import Anatomy, Comparison, DocumentError, Sweep, Trace, UsageError
 from jupyter_serprof.model import load as load_document
-from jupyter_serprof.model.files import SUFFIX, content_of, write_whole
+from jupyter_serprof.model.files import SUFFIX, content_of, save_document, write_whole
 from jupyter_serprof.model.private import without_names
 from jupyter_serprof.timelines import import_timeline, is_timeline
 from jupyter_serprof.views.blame import anatomy_lines

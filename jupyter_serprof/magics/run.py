@@ -11,15 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof import api
-from jupyter_serprof.magics.options import (
-    GRAPHSTAGES,
-    SERPROF,
-    Options,
-    Range,
-    Syntax,
-    help_text,
-    parse,
-)
+from jupyter_serprof.magics.options import SERPROF, Options, Range, Syntax, help_text, parse
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.magics.typed import Code, Typed, tried, usage_errors
 from jupyter_serprof.model import Sweep, Trace, UsageError
@@ -220,7 +212,7 @@ def show_panel(typed: Typed) -> None:
         mine = {name: value for name, value in shell.user_ns.items() if name not in hidden}
         return {**mine, **(local_ns if local_ns and local_ns is not shell.user_ns else {})}
 
-    show(namespace, typed.finish, is_graph=typed.syntax is GRAPHSTAGES)
+    show(namespace, typed.finish, is_graph=typed.syntax is not SERPROF)
 
 
 def run_once(

@@ -14,19 +14,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model import (
-    Anatomy,
-    Comparison,
-    Span,
-    Stage,
-    Sweep,
-    Trace,
-    UsageError,
-    WrongTypeError,
-    stage,
-    stages_of,
-)
-from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model import Anatomy, Sweep, UsageError, WrongTypeError, stage, stages_of
+from jupyter_serprof.model.trace import Comparison, Scalar, Span, Stage, Trace
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.views.kit.table import csv_table
 

@@ -119,8 +119,12 @@ def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:
 
 def _what(sweep: Sweep) -> str:
     sizes = [point.size_bytes or point.moved_bytes for point in sweep.points]
-    size = next((size for size in sizes if size), None)
-    return f"{code_text(sweep.name)}, {format_bytes(size)}" if size else code_text(sweep.name)
+    return what_text(sweep.name, next(filter(None, sizes), None))
+
+
+def what_text(name: str, size_bytes: int | None) -> str:
+    """Return what a headline is about: its code, and how large it is where that is known."""
+    return f"{code_text(name)}, {format_bytes(size_bytes)}" if size_bytes else code_text(name)
 
 
 def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:

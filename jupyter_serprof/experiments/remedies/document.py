@@ -13,19 +13,8 @@ from jupyter_serprof.experiments.engine.runs import shown_runs
 from jupyter_serprof.experiments.remedies import gain as gains
 from jupyter_serprof.experiments.remedies.table import REMEDIES
 from jupyter_serprof.experiments.remedies.ways import Trip
-from jupyter_serprof.model import (
-    Lane,
-    Limits,
-    Point,
-    Quality,
-    Span,
-    Summary,
-    Sweep,
-    SweepTrace,
-    Trace,
-    Variant,
-)
-from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model import Limits, Point, Quality, Summary, Sweep, SweepTrace, Trace, Variant
+from jupyter_serprof.model.trace import Lane, Scalar, Span
 from jupyter_serprof.model.units import code_text, shortened
 
 

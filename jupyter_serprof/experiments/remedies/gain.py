@@ -11,19 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jupyter_serprof.experiments.compare.statistics import paired_shift
+from jupyter_serprof.experiments.engine.document import what_text
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import Finding, stage
 from jupyter_serprof.model.sweep import middle_ns, middle_run
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import (
-    code_text,
-    counted,
-    format_bytes,
-    format_count,
-    format_ns,
-    format_ratio,
-)
+from jupyter_serprof.model.units import counted, format_count, format_ns, format_ratio
 
 _FINDINGS = ("faster", "unsure", "slower")
 
@@ -232,7 +226,7 @@ def finding_of(trial: Trial, name: str) -> Finding | None:
 
 def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[Trial]) -> str:
     """Return the sentence above the picture."""
-    what = f"{code_text(name)}, {format_bytes(size_bytes)}" if size_bytes else code_text(name)
+    what = what_text(name, size_bytes)
     best = next(iter(ranked(trials)), None)
     gain = gain_of(best) if best else None
     if best is not None and gain is None:
