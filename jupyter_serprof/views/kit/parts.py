@@ -9,17 +9,7 @@ from dataclasses import replace
 from jupyter_serprof.model import Finding, Sweep, Trace
 from jupyter_serprof.model.units import clean, column_unit, format_fixed
 from jupyter_serprof.views.kit import remarks
-from jupyter_serprof.views.kit.sheet import (
-    HEADLINE,
-    MARGIN,
-    SMALL,
-    TEXT,
-    WIDEST_NUMBER,
-    WIDTH,
-    Box,
-    Rule,
-    Sheet,
-)
+from jupyter_serprof.views.kit.sheet import HEADLINE, MARGIN, SMALL, TEXT, WIDTH, Box, Rule, Sheet
 from jupyter_serprof.views.kit.table import Of, Quantity
 
 _TICK_GAP = 18
@@ -77,7 +67,8 @@ def _tick_text(tick: float) -> str:
 
 #: Of the whole width, for the time.
 _LEAST_SHARE = 0.45
-_NARROWEST_NUMBER = 34
+#: Of a cell of a table, pixels.
+_NARROWEST_NUMBER, WIDEST_NUMBER = 34, 84
 Placed = tuple[tuple[Quantity[Of], float], ...]
 
 

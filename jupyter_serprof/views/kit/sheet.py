@@ -19,8 +19,6 @@ from jupyter_serprof.model.units import clean
 WIDTH = 960
 MARGIN = 16
 HEADLINE, TEXT, SMALL = 15, 12.5, 11.0
-#: Of a cell of a table, pixels.
-WIDEST_NUMBER = 84
 Side = Literal["left", "center", "right"]
 #: Width in pixels of a text of some size (pixels), bold or not.
 Measure = Callable[[str, float, bool], float]

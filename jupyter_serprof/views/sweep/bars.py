@@ -12,7 +12,6 @@ from jupyter_serprof.views.kit.sheet import (
     MARGIN,
     SMALL,
     TEXT,
-    WIDEST_NUMBER,
     WIDTH,
     Box,
     Label,
@@ -241,7 +240,7 @@ def _put_run(sheet: Sheet, scene: _Scene, run: Bar) -> None:
     for one, right in scene.numbers:
         text, bold = one.cell(run), one.is_bold and not run.cold
         color = theme.muted if text == NOT_SEEN else theme.ink
-        sheet.put(right, middle, text, color, room=WIDEST_NUMBER, is_bold=bold, side="right")
+        sheet.put(right, middle, text, color, room=parts.WIDEST_NUMBER, is_bold=bold, side="right")
     sheet.y += _PITCH
 
 

@@ -13,16 +13,7 @@ from jupyter_serprof.model.units import NOT_APPLICABLE, NOT_SEEN
 from jupyter_serprof.views.blame import put_anatomies
 from jupyter_serprof.views.kit import parts
 from jupyter_serprof.views.kit.bars import density, pieces_of, unaccounted_shares
-from jupyter_serprof.views.kit.sheet import (
-    MARGIN,
-    SMALL,
-    TEXT,
-    WIDEST_NUMBER,
-    Box,
-    Sheet,
-    Theme,
-    family_color,
-)
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, Box, Sheet, Theme, family_color
 from jupyter_serprof.views.waterfall import table as tables
 
 #: A piece is drawn by itself from this width on, pixels; smaller ones share buckets this wide.
@@ -247,7 +238,10 @@ def _put_name(sheet: Sheet, frame: _Frame, line: tables.Line, middle: float) -> 
 def _put_numbers(
     sheet: Sheet, frame: _Frame, line: tables.Line, middle: float, *, is_bold: bool
 ) -> None:
-    theme, put = sheet.theme, partial(sheet.put, size=frame.size, room=WIDEST_NUMBER, side="right")
+    theme, put = (
+        sheet.theme,
+        partial(sheet.put, size=frame.size, room=parts.WIDEST_NUMBER, side="right"),
+    )
     for one, right in frame.numbers:
         text = one.cell(line)
         is_number = text[0].isdigit() or text[0] == "<"
@@ -260,7 +254,7 @@ def _put_total(sheet: Sheet, frame: _Frame) -> None:
     sheet.line()
     middle, ink = sheet.y + 14, sheet.theme.ink
     sheet.put(MARGIN + _SWATCH, middle, "Wall time", ink, frame.size, is_bold=True)
-    put = partial(sheet.put, size=frame.size, room=WIDEST_NUMBER, side="right")
+    put = partial(sheet.put, size=frame.size, room=parts.WIDEST_NUMBER, side="right")
     for one, right in frame.numbers:
         put(right, middle, one.total, ink, is_bold=True)
     sheet.y += 26
