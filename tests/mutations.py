@@ -122,7 +122,7 @@ experiments/sizes/sweep.py: experiments/sizes/test_sweep.py
 abs(size / at - 1) > _OTHER_SIZE => abs(size / at - 1) < _OTHER_SIZE
 views/kit/bars.py: views/test_text.py
 min(1.0, row.self_ns / drawn_ns) => max(1.0, row.self_ns / drawn_ns)
-views/kit/table.py: views/test_export_found.py
+views/kit/lines.py: views/test_export_found.py
 max(_FEWEST_TICKS, longest + 1) => max(_FEWEST_TICKS, longest)
 views/sweep/runs.py: views/test_text_sizes.py
 low, max(low + 1, math.ceil( => low, max(low + 9, math.ceil(

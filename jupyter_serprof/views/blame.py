@@ -24,20 +24,9 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_share,
 )
+from jupyter_serprof.views.kit.lines import clip, hang, listed, plain, wrap
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, Sheet, family_color
-from jupyter_serprof.views.kit.table import (
-    Column,
-    Line,
-    clip,
-    fewer,
-    fitted,
-    hang,
-    listed,
-    markdown_table,
-    plain,
-    table_lines,
-    wrap,
-)
+from jupyter_serprof.views.kit.table import Column, Line, fewer, fitted, markdown_table, table_lines
 
 _MOST_ROWS, _MOST_BAD = 40, 10
 _MOST_INSIDE = 8

@@ -9,19 +9,15 @@ from itertools import groupby
 from jupyter_serprof.analysis import comparison as words
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import clean, format_count
+from jupyter_serprof.views.kit.lines import clip, hang, listed, plain, wrap
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Sheet
 from jupyter_serprof.views.kit.table import (
     Column,
     Quantity,
-    clip,
     fitted,
-    hang,
-    listed,
     markdown_table,
     narrower,
-    plain,
     table_lines,
-    wrap,
 )
 
 _Numbers = Sequence[Quantity[Change]]

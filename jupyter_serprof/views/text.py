@@ -12,7 +12,8 @@ from jupyter_serprof.views.blame import anatomy_blocks, anatomy_markdown
 from jupyter_serprof.views.compare import comparison_blocks, comparison_parts
 from jupyter_serprof.views.flat import Given, no_document
 from jupyter_serprof.views.kit import remarks
-from jupyter_serprof.views.kit.table import Line, hang, listed, markdown_table, plain, wrap
+from jupyter_serprof.views.kit.lines import hang, listed, plain, wrap
+from jupyter_serprof.views.kit.table import Line, markdown_table
 from jupyter_serprof.views.sweep.runs import runs_of
 from jupyter_serprof.views.sweep.text import sweep_blocks
 from jupyter_serprof.views.waterfall.table import stages_table, trace_lines

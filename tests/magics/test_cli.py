@@ -14,7 +14,7 @@ from made_runs import CODE, FAST_NS, SLOW_NS, made
 
 from jupyter_serprof.cli import main
 from jupyter_serprof.model import Sweep, Trace, load, save_document
-from jupyter_serprof.views.kit.table import width as columns_of
+from jupyter_serprof.views.kit.lines import width as columns_of
 
 RUN = ["-s", "import pickle", CODE]
 

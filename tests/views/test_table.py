@@ -6,18 +6,17 @@ from io import StringIO
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jupyter_serprof.views.kit.lines import clip, plain
+from jupyter_serprof.views.kit.lines import width as columns_of
 from jupyter_serprof.views.kit.table import (
     Column,
-    clip,
     csv_table,
     fitted,
     markdown_table,
     narrower,
-    plain,
     table_lines,
     table_width,
 )
-from jupyter_serprof.views.kit.table import width as columns_of
 
 TEXTS = st.text("aZ 0,.–×|é漢", min_size=1, max_size=24).map(str.strip).filter(bool)  # noqa: RUF001
 NUMBERS = st.integers(0, 10**9).map("{:,}".format)

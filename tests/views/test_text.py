@@ -36,7 +36,7 @@ from jupyter_serprof.model import (
     Waterfall,
     stage,
 )
-from jupyter_serprof.views.kit.table import width as columns_of
+from jupyter_serprof.views.kit.lines import width as columns_of
 from jupyter_serprof.views.notebook.bundle import bundle
 from jupyter_serprof.views.text import WIDTH, screen_width, text
 

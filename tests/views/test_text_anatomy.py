@@ -5,7 +5,7 @@ from goldens import check
 
 from jupyter_serprof.model import Anatomy, Part
 from jupyter_serprof.views.blame import anatomy_lines
-from jupyter_serprof.views.kit.table import width as columns_of
+from jupyter_serprof.views.kit.lines import width as columns_of
 
 
 def part(label: str, parent: int, size: int, **given: object) -> Part:

@@ -9,7 +9,7 @@ from goldens import check
 from jupyter_serprof.analysis.comparison import headline, times_of
 from jupyter_serprof.model import Change
 from jupyter_serprof.views.compare import comparison_lines
-from jupyter_serprof.views.kit.table import width
+from jupyter_serprof.views.kit.lines import width
 from jupyter_serprof.views.text import markdown
 
 MS = 1_000_000

@@ -10,7 +10,7 @@ from strategies import crossings, fits
 
 from jupyter_serprof.model import Point, Sweep, Variant
 from jupyter_serprof.model.sweep import BestSize
-from jupyter_serprof.views.kit.table import width as columns_of
+from jupyter_serprof.views.kit.lines import width as columns_of
 from jupyter_serprof.views.text import text
 
 

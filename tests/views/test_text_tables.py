@@ -10,8 +10,8 @@ from test_text import make_put_get
 
 from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.views.kit.lines import width as columns_of
 from jupyter_serprof.views.kit.remarks import table_blocks, table_sentence
-from jupyter_serprof.views.kit.table import width as columns_of
 from jupyter_serprof.views.text import text
 
 TABLES = computation().tables

@@ -17,8 +17,9 @@ from jupyter_serprof.model.units import (
     format_ratio,
     format_share,
 )
-from jupyter_serprof.views.kit.table import Column, clip, code, fitted, plain, table_lines, wrap
-from jupyter_serprof.views.kit.table import width as columns_of
+from jupyter_serprof.views.kit.lines import clip, code, plain, wrap
+from jupyter_serprof.views.kit.lines import width as columns_of
+from jupyter_serprof.views.kit.table import Column, fitted, table_lines
 
 _FINDINGS_SHOWN = 4
 #: A library that was not there took no time, so nothing was missed.

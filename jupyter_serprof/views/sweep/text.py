@@ -11,16 +11,8 @@ from string import ascii_lowercase
 from jupyter_serprof.model import Sweep
 from jupyter_serprof.model.units import NOT_APPLICABLE, clean, column_unit, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import length_bar, log_axis, log_ticks
-from jupyter_serprof.views.kit.table import (
-    Column,
-    clip,
-    fitted,
-    hang,
-    narrower,
-    table_lines,
-    table_width,
-    wrap,
-)
+from jupyter_serprof.views.kit.lines import clip, hang, wrap
+from jupyter_serprof.views.kit.table import Column, fitted, narrower, table_lines, table_width
 from jupyter_serprof.views.sweep import runs as sweeps
 from jupyter_serprof.views.sweep.runs import Bar, Series
 

@@ -27,18 +27,16 @@ from jupyter_serprof.model.units import (
     share_tenths,
 )
 from jupyter_serprof.views.kit import bars
+from jupyter_serprof.views.kit.lines import clip, plain, wrap
 from jupyter_serprof.views.kit.table import (
     Column,
     Quantity,
-    clip,
     fewer,
     fitted,
     markdown_table,
     narrower,
-    plain,
     table_lines,
     table_width,
-    wrap,
 )
 
 #: A waterfall with more lines than this shows the smallest ones as one.
