@@ -25,8 +25,9 @@ from jupyter_serprof.model.units import (
     format_share,
 )
 from jupyter_serprof.views.kit.lines import clip, hang, listed, plain, wrap
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, Sheet, family_color
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, Sheet
 from jupyter_serprof.views.kit.table import Column, Line, fewer, fitted, markdown_table, table_lines
+from jupyter_serprof.views.kit.theme import family_color
 
 _MOST_ROWS, _MOST_BAD = 40, 10
 _MOST_INSIDE = 8

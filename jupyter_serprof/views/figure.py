@@ -20,6 +20,7 @@ from jupyter_serprof.views.kit import sheet as sheets
 from jupyter_serprof.views.kit.parts import put_head, put_remarks
 from jupyter_serprof.views.kit.raster import measure, png_of
 from jupyter_serprof.views.kit.remarks import headline_of, outcome_of
+from jupyter_serprof.views.kit.theme import DARK, LIGHT
 from jupyter_serprof.views.sweep.bars import put_sweep
 from jupyter_serprof.views.sweep.chart import put_sizes
 from jupyter_serprof.views.sweep.runs import is_over_sizes, runs_of, series_of, time_text
@@ -46,7 +47,7 @@ def sheet_of(
     doc: Trace | Sweep, *, dark: bool = False, most_rows: int = MOST_ROWS, is_brief: bool = False
 ) -> sheets.Sheet:
     """Return everything that the picture of a document consists of, with its place in pixels."""
-    sheet = sheets.Sheet(sheets.DARK if dark else sheets.LIGHT, measure, is_brief=is_brief)
+    sheet = sheets.Sheet(DARK if dark else LIGHT, measure, is_brief=is_brief)
     put_head(sheet, doc)
     if doc.comparison is not None:
         put_comparison(sheet, doc.comparison)

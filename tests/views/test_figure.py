@@ -26,18 +26,8 @@ from test_text import (
 from jupyter_serprof.model import Sweep, Trace
 from jupyter_serprof.views.figure import alt_text, figure, png, sheet_of, svg
 from jupyter_serprof.views.kit.raster import _font, measure
-from jupyter_serprof.views.kit.sheet import (
-    DARK,
-    FAMILY_COLORS,
-    LIGHT,
-    WIDTH,
-    Box,
-    Label,
-    Rule,
-    Sheet,
-    Stroke,
-    Theme,
-)
+from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet, Stroke
+from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT, Theme
 from jupyter_serprof.views.waterfall.table import table_of
 
 DOCUMENTS = {

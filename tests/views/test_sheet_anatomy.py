@@ -2,7 +2,8 @@
 
 from jupyter_serprof.model import Anatomy, Part, Trace
 from jupyter_serprof.views.figure import sheet_of
-from jupyter_serprof.views.kit.sheet import LIGHT, Box, Label, Sheet, family_color
+from jupyter_serprof.views.kit.sheet import Box, Label, Sheet
+from jupyter_serprof.views.kit.theme import LIGHT, family_color
 
 
 def anatomy(*parts: Part) -> Anatomy:

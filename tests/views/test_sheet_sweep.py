@@ -12,7 +12,8 @@ from test_text_sizes import size_sweeps
 
 from jupyter_serprof.model import Limits, Sweep
 from jupyter_serprof.views.figure import alt_text, figure, sheet_of, svg
-from jupyter_serprof.views.kit.sheet import FAMILY_COLORS, LIGHT, WIDTH, Sheet, Stroke
+from jupyter_serprof.views.kit.sheet import WIDTH, Sheet, Stroke
+from jupyter_serprof.views.kit.theme import FAMILY_COLORS, LIGHT
 
 PURPLE, ORANGE = FAMILY_COLORS["pickle"], FAMILY_COLORS["store"]
 

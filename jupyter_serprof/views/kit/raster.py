@@ -14,7 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet, Stroke, mix
+from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet, Stroke
+from jupyter_serprof.views.kit.theme import mix
 
 if TYPE_CHECKING:
     from PIL.Image import Image

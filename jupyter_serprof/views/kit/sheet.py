@@ -1,4 +1,4 @@
-"""A sheet of labels and boxes, in pixels, and the colours of the families of stages.
+"""A sheet of labels and boxes, in pixels.
 
 Where things go is decided here, with measured text, so that labels neither overlap nor leave the
 sheet; ``figure.py`` turns a sheet into a matplotlib figure.
@@ -6,15 +6,14 @@ sheet; ``figure.py`` turns a sheet into a matplotlib figure.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.resources import files
 from itertools import takewhile
 from typing import Literal
 
 from jupyter_serprof.model.units import clean
+from jupyter_serprof.views.kit.theme import Theme
 
 WIDTH = 960
 MARGIN = 16
@@ -177,61 +176,3 @@ class Sheet:
         for line in self.wrap(text, WIDTH - MARGIN - x, size, is_bold=is_bold, most=most) or [""]:
             self.put(x, self.y + size * 0.65, line, color, size, is_bold=is_bold)
             self.y += round(size * 1.4)
-
-
-#: Read by the front end too: ``npm run generate`` writes ``style/theme.css`` from it.
-_THEME = json.loads(files("jupyter_serprof.views.kit").joinpath("theme.json").read_text("utf-8"))
-#: Each has a contrast of at least 3:1 on both backgrounds.
-FAMILY_COLORS: dict[str, str] = {key: own["color"] for key, own in _THEME["families"].items()}
-#: What the lines of a chart take one after the other, each colour once.
-LINE_COLORS: tuple[str, ...] = (*FAMILY_COLORS.values(), *_THEME["spare"])
-#: At least 4.5:1 on the family.
-_LABELS: dict[str, str] = {key: own["label"] for key, own in _THEME["families"].items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Theme:
-    """The colours of a picture apart from those of the families.
-
-    Attributes
-    ----------
-    ink, muted
-        Text, and text that steps back.
-    line, grid
-        The lines of a table, and those behind the bars.
-    wait
-        The thin line where somebody waits.
-    warn
-        The word ``warn`` and the edge beside it.
-    """
-
-    background: str
-    ink: str
-    muted: str
-    line: str
-    grid: str
-    wait: str
-    warn: str
-
-    def tint(self, color: str) -> str:
-        """Return a colour mixed into the background: the extent in which small things lie."""
-        return mix(color, self.background, 0.2)
-
-
-LIGHT, DARK = Theme(**_THEME["light"]), Theme(**_THEME["dark"])
-
-
-def family_color(family: str) -> str:
-    """Return the colour of a family; an unknown one is drawn as ``other``."""
-    return FAMILY_COLORS.get(family, FAMILY_COLORS["other"])
-
-
-def label_color(family: str) -> str:
-    """Return the colour of a label inside a bar of this family."""
-    return _LABELS.get(family, _LABELS["other"])
-
-
-def mix(color: str, other: str, share: float) -> str:
-    """Return a colour of which a share (0..1) is the first one and the rest the second."""
-    pairs = zip(bytes.fromhex(color[1:]), bytes.fromhex(other[1:]), strict=True)
-    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)

@@ -8,18 +8,8 @@ from dataclasses import dataclass
 from jupyter_serprof.model import Sweep, Variant
 from jupyter_serprof.model.units import NOT_SEEN, clean, format_ns
 from jupyter_serprof.views.kit import parts
-from jupyter_serprof.views.kit.sheet import (
-    MARGIN,
-    SMALL,
-    TEXT,
-    WIDTH,
-    Box,
-    Label,
-    Rule,
-    Sheet,
-    family_color,
-    label_color,
-)
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label, Rule, Sheet
+from jupyter_serprof.views.kit.theme import family_color, label_color
 from jupyter_serprof.views.sweep import runs as sweeps
 from jupyter_serprof.views.sweep.runs import Bar, Slice
 from jupyter_serprof.views.waterfall.sheet import hatched

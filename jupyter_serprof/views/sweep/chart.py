@@ -12,17 +12,8 @@ from jupyter_serprof.model import Crossover, Sweep, stages_of
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import log_axis, log_ticks
 from jupyter_serprof.views.kit.parts import put_legend
-from jupyter_serprof.views.kit.sheet import (
-    LINE_COLORS,
-    MARGIN,
-    SMALL,
-    WIDTH,
-    Box,
-    Rule,
-    Sheet,
-    Stroke,
-    family_color,
-)
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, Rule, Sheet, Stroke
+from jupyter_serprof.views.kit.theme import LINE_COLORS, family_color
 from jupyter_serprof.views.sweep import runs as sweeps
 
 LINE_HEIGHT = 15

@@ -13,7 +13,8 @@ from jupyter_serprof.model.units import NOT_APPLICABLE, NOT_SEEN
 from jupyter_serprof.views.blame import put_anatomies
 from jupyter_serprof.views.kit import parts
 from jupyter_serprof.views.kit.bars import density, pieces_of, unaccounted_shares
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, Box, Sheet, Theme, family_color
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, Box, Sheet
+from jupyter_serprof.views.kit.theme import Theme, family_color
 from jupyter_serprof.views.waterfall import table as tables
 
 #: A piece is drawn by itself from this width on, pixels; smaller ones share buckets this wide.
