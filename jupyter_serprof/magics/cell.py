@@ -11,15 +11,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from jupyter_serprof.magics.options import (
-    GRAPHSTAGES,
-    SERPROF,
-    SYNTAXES,
-    Options,
-    Syntax,
-    help_text,
-    parse_cell,
-)
+from jupyter_serprof.magics.options import GRAPHSTAGES, SYNTAXES, Syntax, help_text, parse_cell
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.magics.typed import Typed, tried, usage_errors
 from jupyter_serprof.model import UsageError
@@ -31,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_serprof.model import Trace
 
 
-def _asked(source: str) -> tuple[Syntax, Options] | None:
+def _asked(shell: InteractiveShell, source: str) -> Typed | None:
     """Return the magic and the options of a cell that is ours to record, else None."""
     first, _, body = source.partition("\n")
     word, *rest = first.split(maxsplit=1)[:2] or [""]
@@ -45,7 +37,7 @@ def _asked(source: str) -> tuple[Syntax, Options] | None:
         check(options, syntax)
     except UsageError:
         return None
-    return None if options.help else (syntax, options)
+    return None if options.help else Typed(shell, options, syntax)
 
 
 def _recording(typed: Typed) -> Any:  # noqa: ANN401  (a Recording)
@@ -100,7 +92,7 @@ class CellRecorder:
         With bad options or ``-h`` the line stays, and the registered cell magic says what is wrong.
         Inside a running cell (below ``%%time``, in ``run_cell``) the magic runs the body.
         """
-        if self._open or not lines or _asked("".join(lines)) is None:
+        if self._open or not lines or _asked(self._shell, "".join(lines)) is None:
             return lines
         return ["# " + lines[0], *lines[1:]]
 
@@ -122,12 +114,10 @@ class CellRecorder:
 
     def _begin(self, entry: _OpenCell, info: Any) -> None:  # noqa: ANN401  (the same)
         source = self._cleaned(str(info.raw_cell or ""))
-        asked = None if self._open else _asked(source)
+        typed = None if self._open else _asked(self._shell, source)
         self._open.append(entry)
-        if asked is None:
+        if typed is None:
             return
-        syntax, options = asked
-        typed = Typed(self._shell, options, syntax)
         entry.recording, entry.typed = _recording(typed), typed
         entry.recording.code = without_literals(source.partition("\n")[2])
         entry.recording.stop_at_traceback(lambda: self._open[-1:] == [entry])
@@ -194,9 +184,7 @@ class CellRecorder:
                 entry.typed.finish_failed(_trace(entry.typed, entry.recording))
 
 
-def run_cell_magic(
-    shell: InteractiveShell, line: str, cell: str, syntax: Syntax = SERPROF
-) -> object:
+def run_cell_magic(shell: InteractiveShell, line: str, cell: str, syntax: Syntax) -> object:
     """Serve what the transformer left: help, wrong options, and cells inside another cell."""
     __tracebackhide__ = True
     with usage_errors():
