@@ -123,6 +123,7 @@ class Choice:
         before = {key: box.value for key, box in self.ways.items()}
         self.ways = {}
         offered = list(self._offer.ways())
+        layout = widget("Layout", width="13rem", margin="0")  # one for all: each is 1 kB of state
         self._unusable = {way.key for way in offered if way.reason}
         for way in offered:
             self.ways[way.key] = widget(
@@ -132,7 +133,7 @@ class Choice:
                 disabled=bool(way.reason),
                 tooltip=way.reason or way.title,
                 indent=False,
-                layout={"width": "13rem", "margin": "0"},
+                layout=layout,
             )
             self.ways[way.key].observe(lambda _: self._show(), "value")
         self.ways_box.children = tuple(self.ways.values())

@@ -36,32 +36,30 @@ class ReservedOutput:
 
     def __init__(self, waiting: str) -> None:
         self._handle: Any = display({"text/plain": waiting}, display_id=True)
-        # Made now: front ends load the code of a widget when they first hear of it, and the first
-        # point must not wait for that.
-        self._widget: Any = widget_for(Sweep(name="", started="", kind="sweep"), view="sweep")
-        self._is_growing = False
+        self._widget: Any = None
 
     def grow(self, doc: Document) -> None:
         """Draw what is known by now."""
-        if self._is_growing:
+        if self._widget is not None:
             self._widget.show(doc)
             return
         is_trip = isinstance(doc, Sweep) and doc.kind == "roundtrip"
-        self._widget.view = "roundtrip" if is_trip else "sweep"
-        self._widget.show(doc)
+        # Not before: a notebook executed without a front end would keep its 110 kB for nobody.
+        self._widget = widget_for(doc, view="roundtrip" if is_trip else "sweep")
         self._handle.update(self._widget._repr_mimebundle_()[0], raw=True)
-        self._is_growing = True
 
     def settle(self, doc: Document) -> bool:
         """Leave the document in the form that is saved: it has its place."""
         data, metadata = bundle(doc)
         self._handle.update(data, metadata=metadata, raw=True)
-        self._is_growing = False
+        self.close()
         return True
 
     def close(self) -> None:
         """Grow no more."""
-        self._widget.close()
+        if self._widget is not None:
+            self._widget.close()
+            self._widget = None
 
 
 _STATES = {

@@ -146,6 +146,7 @@ def test_alone_it_shows_controls_and_says_what_stands_there_without_a_kernel(
     assert "generated: list of dicts" in menu
     assert front.states[front.labelled("pickle in-band")]["value"]
     assert front.status == "Ready."
+    assert len(str(front.states)) < 100_000  # a notebook that nobody looks at keeps all of it
 
 
 def test_a_sweep_grows_in_the_cell_and_ends_as_the_document(front: FrontEnd) -> None:
