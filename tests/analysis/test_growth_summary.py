@@ -67,6 +67,7 @@ SAMPLES = {
     "within the noise nobody wins": a_sweep({"a": (1,) * 4, "b": (1.1,) * 4}, noise=0.2),
     "one run at each size": a_sweep({"a": (1,) * 4, "b": (2,) * 4}, runs=1),
     "one falls behind late": a_sweep(AHEAD, noise=0.1),
+    "too slow at one size": a_sweep({"a": (1, 1.4), "b": (1.3, 2), "c": (1.2, 1)}, noise=0.5),
     "what aliases wins nothing": a_sweep({"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}, ("oob",)),
     "what aliases, alone": a_sweep({"oob": (0.1,) * 4}, ("oob",)),
     "one alone is told by its ends": a_sweep({"code": (1, 2, 30, 500)}),

@@ -129,7 +129,8 @@ class Stretch:
     from_bytes, to_bytes
         The first and the last size.
     peers
-        Those that it is surely faster than at no size, and that take half as long again at most.
+        Those that it is surely faster than at no size, and that take half as long again as the
+        fastest at most.
     is_clear
         Whether it is surely faster than everybody at every size.
     is_noise_known
@@ -197,11 +198,12 @@ def _stretch(
     both = {other: {*sizes} & {*curve.sizes_bytes} for other, curve in curves.items()}
     rivals = {other: own for other, own in both.items() if own and other != key}
     told = {other: sure[key, other] & own for other, own in rivals.items()}
-    alike = ((other, _gaps(curves[other], curves[key])) for other in rivals if not told[other])
+    gaps = {other: [_gaps(curves[other], curves[each]) for each in both] for other in rivals}
     peers = tuple(
         other
-        for other, gaps in alike
-        if all(gap <= _ALIKE for size, gap, *_ in gaps if size in rivals[other])
+        for other, own in rivals.items()
+        if not told[other]
+        and all(gap <= _ALIKE for each in gaps[other] for size, gap, *_ in each if size in own)
     )
     return Stretch(
         key,
