@@ -85,6 +85,7 @@ def load(path: str | os.PathLike[str]) -> Trace | Sweep:
         If the file cannot be read, is neither, is damaged or cut off, or is newer than this
         version.
     """
+    path = os.path.expanduser(path)  # noqa: PTH111  (that of Path raises for names it does not know)
     try:
         return load_document(path)
     except DocumentError:

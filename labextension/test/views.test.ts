@@ -239,7 +239,7 @@ describe("a comparison", () => {
     const compare = mountCompare(document.body, sampleTrace(), slower);
     const text = document.body.textContent;
     expect(text).toContain("10.0\u00a0ms more");
-    expect(text).toContain("sp.compare(before, after)");
+    expect(text).toContain("sp.compare tells, of both saved");
     expect(text).not.toMatch(/cannot tell|slower|verdict/);
     expect(document.body.querySelector(".jsp-total")?.textContent).toContain("1.14");
     compare.destroy();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import jupyter_serprof as sp
 from browser.samples import code_cell, full_trace, write_notebook
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ def test_two_chosen_files_are_compared(screen: Screen, jupyter: str, jupyter_roo
     files.nth(2).wait_for()
 
     assert page.locator("[data-icon='jupyter-serprof:waterfall']").locator("visible=true").count()
-    icons = files.locator("[data-icon='jupyter-serprof:waterfall']")
-    assert icons.count() == 3
+    assert files.locator("[data-icon='jupyter-serprof:waterfall']").count() == 3
     assert not is_offered(files.nth(0), [])
     assert not is_offered(files.nth(0), [files.nth(1), files.nth(2)])
     assert is_offered(files.nth(0), [files.nth(1)])
@@ -68,6 +68,9 @@ def test_two_chosen_files_are_compared(screen: Screen, jupyter: str, jupyter_roo
     compared.wait_for()
     screen.shoot()
     assert "before: " in compared.inner_text()
+    line = compared.locator(".jsp-remedy pre").inner_text()
+    found = eval(line.removeprefix("import jupyter_serprof as sp; "), {"sp": sp})  # noqa: S307
+    assert found.changes[0].title == "Wall time"
     screen.command("filebrowser:open-path", path="/")
 
 

@@ -9,6 +9,7 @@ import {
 } from "../document/document";
 import * as format from "../document/format";
 import type { Host } from "../document/host";
+import { remedy } from "../frame/findings";
 import { headlineOf } from "../frame/head";
 import type { Shell } from "../frame/shell";
 import { element, folded, heading } from "../kit/dom";
@@ -34,6 +35,7 @@ export function compareShell(
   before: ReadDocument,
   after: ReadDocument,
   host: Host,
+  files: readonly string[],
 ): Shell {
   const [one, other] = [before.document, after.document];
   const title = headlineOf(changeOf(one, other));
@@ -43,12 +45,13 @@ export function compareShell(
   const groups = groupsOf(one, other);
   const isSame = one.name === other.name;
   const nothing = "Nothing in these documents can be compared: they share no variant and size.";
+  const ask = groups.length === 0 ? [] : askPython(files, isSame, host);
   const warnings = [before.warning, after.warning]
     .filter((warning) => warning !== null)
     .map((warning) => element("p", "jsp-outcome", warning));
   const bodies = groups.map(({ name, pairs }) => groupOf(name, pairs, host, isSame));
   root.replaceChildren(
-    element("div", "jsp-head", title, facts, ...warnings),
+    element("div", "jsp-head", title, facts, ...warnings, ...ask),
     ...(bodies.length === 0 ? [element("p", "jsp-note", nothing)] : bodies),
   );
   return { destroy: () => root.replaceChildren() };
@@ -161,8 +164,18 @@ function runPairs(before: Run, after: Run, stages: Stages): Pair[] {
 }
 
 const HEADS = ["Stage", "before and after", "before", "after", "after / before"];
-const HOW =
-  "Whether one is faster, beyond chance and the machine, Python tells: sp.compare(before, after) of the saved documents, or both in turns, sp.compare(f, g).";
+/** Whether one is faster needs statistics, which no browser has: of files with a line to paste. */
+function askPython(files: readonly string[], isSame: boolean, host: Host): HTMLElement[] {
+  const other = isSame ? "" : "The two have different names, so there is no ratio here. ";
+  const name = isSame ? "" : ', name="both answer the same question"';
+  const call = `sp.compare(${files.map((file) => JSON.stringify(file)).join(", ")}${name})`;
+  const code = files.length > 0 ? [remedy(`import jupyter_serprof as sp; ${call}`, host)] : [];
+  const how = code.length > 0 ? "this line tells in a notebook:" : WITHOUT_FILES;
+  const said = `${other}Whether one is faster, beyond chance and the machine, ${how}`;
+  return [element("p", "jsp-note", said), ...code];
+}
+
+const WITHOUT_FILES = "sp.compare tells, of both saved as files or of two functions.";
 
 function groupOf(name: string, pairs: readonly Pair[], host: Host, isSame: boolean): HTMLElement {
   const longest = Math.max(1, ...pairs.map((pair) => Math.max(pair.before, pair.after)));
@@ -176,14 +189,11 @@ function groupOf(name: string, pairs: readonly Pair[], host: Host, isSame: boole
     element("tbody", "", ...lines),
   );
   const copy = folded(COPY, (node) => node.append(grid("Comparison", COLUMNS, pairs, host)));
-  const other =
-    "The two have different names: no ratio, unless one --name says that both answer the same question.";
   return element(
     "section",
     "jsp-compare",
     name === "" ? null : element("p", "jsp-at-title", element("strong", "", name)),
     table,
-    element("p", "jsp-note", isSame ? HOW : other),
     copy,
   );
 }

@@ -80,14 +80,13 @@ function body(finding: Finding, host: Host, isAbove: boolean): HTMLElement {
   );
 }
 
-function remedy(text: string, host: Host): HTMLElement {
+/** Code to copy; all of it is seen at any width. */
+export function remedy(text: string, host: Host): HTMLElement {
   const copy = copyButton(host, "Copy", () => text);
-  // Long code scrolls, and what scrolls must be reachable by keyboard.
-  return element("div", "jsp-remedy", having(element("pre", "", text), { tabindex: 0 }), copy);
+  return element("div", "jsp-remedy", element("pre", "", text), copy);
 }
 
-/** Print a value by the unit that ends its name. */
-
+// Print a value by the unit that ends its name.
 const UNIT_ENDINGS: readonly [string, (value: number) => string][] = [
   ["_bytes_per_s", format.bytesPerSecond],
   ["_bytes", format.bytes],

@@ -75,8 +75,9 @@ export function mountCompare(
   before: unknown,
   after: unknown,
   host: Host = {},
+  files: readonly string[] = [],
 ): CompareView {
   return placed<[unknown, unknown]>(container, [before, after], (root, one, other) =>
-    compareShell(root, readDocument(one), readDocument(other), host),
+    compareShell(root, readDocument(one), readDocument(other), host, files),
   );
 }

@@ -14,6 +14,8 @@ export interface Compared {
   readonly about: string;
   readonly document: unknown;
   readonly output: object;
+  /** Where a kernel finds its file. */
+  readonly file?: string;
 }
 
 class ComparisonWidget extends Widget {
@@ -22,7 +24,8 @@ class ComparisonWidget extends Widget {
   constructor(before: Compared, after: Compared) {
     super();
     this.addClass("jsp-comparison");
-    this.#view = mountCompare(this.node, before.document, after.document);
+    const files = [before.file, after.file].filter((file) => file !== undefined);
+    this.#view = mountCompare(this.node, before.document, after.document, {}, files);
   }
 
   override dispose(): void {
@@ -38,7 +41,9 @@ export async function comparedFile(app: JupyterFrontEnd, path: string): Promise<
   const { contents } = app.serviceManager;
   const asText = { type: "file", format: "text", content: true } as const;
   const { content, name } = await contents.get(path, asText);
-  return { title: name, about: "", document: parsed(String(content)), output: {} };
+  const { paths } = app as { paths?: JupyterFrontEnd.IPaths };
+  const file = [paths?.directories.serverRoot, contents.localPath(path)].filter(Boolean).join("/");
+  return { title: name, about: "", document: parsed(String(content)), output: {}, file };
 }
 
 export async function openComparison(
