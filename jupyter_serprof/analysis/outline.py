@@ -173,8 +173,7 @@ def stored_lines(trace: Trace) -> list[Entry]:
         inside = tuple(entry(inner, line.stage or above) for inner in line.inside)
         at = tuple(index for inner in inside for index in inner.at)
         if line.group is None and line.stage:
-            made = _line("heading", known[line.stage], at, line.self_ns)
-            return replace(made, inside=inside)
+            return replace(_line("heading", known[line.stage], at, line.self_ns), inside=inside)
         if line.group is None:
             return replace(_together(inside), inside=inside)
         title, key = trace.groups[line.group].title, f"{_KEY}.{line.group}"

@@ -257,5 +257,4 @@ def roundtrip(
     once for out-of-band pickle, whose result aliases it. Ray's store holds one copy, and for a
     moment two: it frees that of the run before late.
     """
-    trip = RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
-    return run(trip)
+    return run(RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail))

@@ -257,8 +257,7 @@ def _trace_sentence(trace: Trace) -> str:
     )
     blocks = len(trace.groups)
     of = f" of {format_count(blocks)} computations" if blocks > 1 else ""
-    stages = f"{len(sums) - 1} stages{of}"
-    return f"Waterfall of {stages} over {format_ns(trace.wall_ns)}: {named}."
+    return f"Waterfall of {len(sums) - 1} stages{of} over {format_ns(trace.wall_ns)}: {named}."
 
 
 def _sweep_sentence(sweep: Sweep) -> str:
@@ -278,10 +277,9 @@ def _sizes_sentence(sweep: Sweep) -> str:
     found = series_of(sweep, cold=False) or series_of(sweep, cold=True)
     sizes = sorted({point.size_bytes for each in found for point in each.points})
     ends = f"{format_bytes(sizes[0])} to {format_bytes(sizes[-1])}"
-    last = ((each, each.points[-1]) for each in found)
     named = ", ".join(
-        f"{clean(each.variant.title)} {format_ns(point.wall_ns)} at "
-        f"{format_bytes(point.size_bytes)}"
-        for each, point in last
+        f"{clean(each.variant.title)} {format_ns(each.points[-1].wall_ns)} at "
+        f"{format_bytes(each.points[-1].size_bytes)}"
+        for each in found
     )
     return f"Time over {len(sizes)} sizes, {ends}, of {len(found)} variants: {named}."

@@ -14,7 +14,7 @@ from jupyter_serprof.views.flat import Given, no_document
 from jupyter_serprof.views.kit import remarks
 from jupyter_serprof.views.kit.lines import hang, listed, plain, wrap
 from jupyter_serprof.views.kit.table import Line, markdown_table
-from jupyter_serprof.views.sweep.runs import runs_of
+from jupyter_serprof.views.sweep.runs import incomplete, runs_of
 from jupyter_serprof.views.sweep.text import sweep_blocks
 from jupyter_serprof.views.waterfall.table import stages_table, trace_lines
 
@@ -168,7 +168,8 @@ def _results(sweep: Sweep) -> Iterator[str]:
 def _runs(sweep: Sweep, variant: Variant) -> Iterator[Line]:
     own = runs_of(sweep, variant)
     if not own:
-        yield plain(f"{variant.title} ({variant.reason or variant.state})"), "", "", "", "0", "", ""
+        why = incomplete(sweep)[clean(variant.title)]
+        yield plain(f"{variant.title} ({why})"), "", "", "", "0", "", ""
     for size in dict.fromkeys(bar.point.size_bytes for bar in own):
         here = {bar.cold: bar for bar in own if bar.point.size_bytes == size}
         warm, cold = here.get(False), here.get(True)

@@ -198,9 +198,21 @@ describe("a sweep", () => {
     const rows = [...draw(sampleSweep()).querySelectorAll(".jsp-sweep tbody")][0];
     const text = [...(rows?.querySelectorAll("tr") ?? [])].map((tr) => tr.textContent);
     expect(text).toHaveLength(2);
-    expect(text[0]).toContain("1.21\u00a0s");
-    expect(text[1]).toContain("warm ×5");
-    expect(text[1]).toContain("71.3\u00a0ms");
+    expect(text[0]).toContain("warm ×5");
+    expect(text[0]).toContain("71.3\u00a0ms");
+    expect(text[1]).toContain("1.21\u00a0s");
+  });
+
+  it("says once why several ways have no runs, and draws no legend for nothing", () => {
+    const doc = sampleSweep();
+    const [first] = doc.variants;
+    const variants = ["a", "b"].map((key) => {
+      return { ...(first as object), key, title: key, state: "failed", reason: "a lock" };
+    });
+    const root = draw({ ...doc, variants, points: [], runs: [], traces: [] });
+    const rows = [...root.querySelectorAll(".jsp-sweep tbody")].map((row) => row.textContent);
+    expect(rows).toEqual(["abzero-copy, read-onlyfailed: a lock"]);
+    expect(root.querySelector(".jsp-sweep .jsp-legend")).toBeNull();
   });
 
   it("gives its notes the whole width below the runs", () => {

@@ -121,7 +121,7 @@ def _larger_chunks(trace: Trace, factor: float) -> str:
         return f"<x> = <x>.repartition(npartitions=max(1, {fewer}))   # or make it with fewer"
     edge, edge_2d = _readable(factor), _readable(math.sqrt(factor))
     return (
-        f"chunks = tuple(int(n * {edge_2d}) for n in <x>.chunksize)   # make its chunks longer, "
+        f"chunks = tuple(int(n * {edge_2d}) for n in <x>.chunksize)   # with longer chunks, "
         f"{edge_2d} times in 2-D, {edge} times in 1-D; `%graphstages --sweep chunk=...` measures it"
     )
 

@@ -115,8 +115,7 @@ def _key(sample: Sample) -> tuple[str, int | None, bool | None]:
 def _samples(doc: Trace | Sweep) -> list[Sample]:
     if isinstance(doc, Trace):
         failure = "" if doc.outcome == _ENDED else f"did not end ({doc.outcome})"
-        run = _run(point_of("", None, 0, doc))
-        return [Sample("", "", None, None, (run,), failure)]
+        return [Sample("", "", None, None, (_run(point_of("", None, 0, doc)),), failure)]
     titles = {variant.key: variant.title for variant in doc.variants}
     runs: dict[tuple[str, int | None, bool], list[Point]] = {}
     for point in doc.points:

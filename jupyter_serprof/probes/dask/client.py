@@ -172,8 +172,7 @@ def _steps(expr: Any) -> dict[str, frozenset[str]]:  # noqa: ANN401
 
 def _graphs(expr: Any) -> list[Any]:  # noqa: ANN401
     """Return the graphs of layers in what is sent; looking does not materialize them."""
-    parts = [expr, *getattr(expr, "operands", ())]
-    return [part.hlg for part in parts if hasattr(part, "hlg")]
+    return [part.hlg for part in [expr, *getattr(expr, "operands", ())] if hasattr(part, "hlg")]
 
 
 def client_places(note_frames: After) -> list[Place]:

@@ -145,7 +145,7 @@ def put_sweep(sheet: Sheet, sweep: Sweep) -> None:
     places = _put_heads(sheet, scene)
     for variant in sweep.variants:
         _put_variant(sheet, scene, variant, places)
-    parts.put_legend(sheet, _legend(sheet, scene))
+    parts.put_legend(sheet, _legend(sheet, scene) if scene.runs else ())
 
 
 def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
@@ -160,8 +160,7 @@ def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
     numbers, width = parts.placed(sheet, columns, runs, TEXT, _GAP, x, _SPARE)
     is_inside = once_ns is not None and once_ns <= end_ns
     guide = x + width * once_ns / end_ns if is_inside and once_ns else None
-    axis = Axis(x, width, end_ns, guide)
-    return _Scene(sweep, runs, len(sizes) > 1, numbers, axis, once_ns)
+    return _Scene(sweep, runs, len(sizes) > 1, numbers, Axis(x, width, end_ns, guide), once_ns)
 
 
 def _label(run: Bar, has_sizes: bool) -> str:
@@ -174,7 +173,8 @@ def _put_heads(sheet: Sheet, scene: _Scene) -> list[float]:
     parts.put_number_heads(sheet, scene.numbers)
     _put_guide_name(sheet, scene)
     sheet.y += 31
-    places = parts.put_axis(sheet, scene.axis.x, scene.axis.width, scene.axis.end_ns)
+    axis = scene.axis
+    places = parts.put_axis(sheet, axis.x, axis.width, axis.end_ns) if scene.runs else []
     sheet.line()
     return places
 
@@ -205,8 +205,8 @@ def _put_variant(sheet: Sheet, scene: _Scene, variant: Variant, places: list[flo
         _put_run(sheet, scene, run)
         if run.groups:
             _put_words(sheet, f"{_label(run, scene.has_sizes)}: {sweeps.time_text(run)}")
-    if variant.state != "ok" or not runs:
-        _put_words(sheet, sweeps.state_text(variant))
+    if reason := sweeps.incomplete(scene.sweep).get(title):
+        _put_words(sheet, reason)
     sheet.y = max(sheet.y, left - 4) + 8
     sheet.line(theme.grid)
 

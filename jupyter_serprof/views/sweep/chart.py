@@ -286,7 +286,7 @@ def _legend(
 def _put_sentences(sheet: Sheet, sweep: Sweep) -> None:
     """Say which chunk is best, and why a variant is missing; the text has the laws."""
     said = [sweeps.chunk_line(sweep)]
-    said += [f"{clean(one.title)}: {sweeps.state_text(one)}" for one in sweeps.incomplete(sweep)]
+    said += [f"{title}: {reason}" for title, reason in sweeps.incomplete(sweep).items()]
     wanted = [sentence for sentence in said if sentence]
     hidden = len(wanted) - _SENTENCES
     if hidden > 0:

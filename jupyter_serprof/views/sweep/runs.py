@@ -106,7 +106,6 @@ class Slice:
 
 def runs_of(sweep: Sweep, variant: Variant) -> list[Bar]:
     """Return the runs of a variant: sizes ascending, warm before cold."""
-    own = [runs for runs in all_runs(sweep) if runs.variant == variant.key]
     traces = {(e.variant, e.size_bytes, e.cold): e.trace for e in reversed(sweep.traces)}
     return [
         Bar(
@@ -116,7 +115,8 @@ def runs_of(sweep: Sweep, variant: Variant) -> list[Bar]:
             tuple(sweep.points[place] for place in runs.points),
             traces.get((variant.key, runs.size_bytes, runs.cold)),
         )
-        for runs in own
+        for runs in all_runs(sweep)
+        if runs.variant == variant.key
     ]
 
 
@@ -241,12 +241,11 @@ def fact_bytes_text(fact: str, run: Bar) -> str:
 def quantities(sweep: Sweep, runs: Sequence[Bar]) -> list[Quantity[Bar]]:
     """Return the columns of numbers beside the runs, for characters and pixels."""
     silent = (NOT_APPLICABLE, NOT_SEEN)
-    # Remedies are held against what they replace, which is not the same for all.
-    of_pairs = has_gains(sweep)
     return [
         Quantity(("", "total"), lambda run: format_ns(run.wall_ns), is_bold=True),
+        # Remedies are held against what they replace, which is not the same for all.
         Quantity(("gain of", "pairs"), gain_text)
-        if of_pairs
+        if has_gains(sweep)
         else Quantity(("times", "fastest"), lambda run: fastest_text(run, runs)),
         Quantity(("", "in-band"), partial(fact_bytes_text, "in_band_bytes")),
         Quantity(("out-of-", "band"), partial(fact_bytes_text, "out_of_band_bytes")),
@@ -261,14 +260,18 @@ def label_of(run: Bar, *, has_size: bool) -> str:
     return f"{format_bytes(run.point.size_bytes)} {run.label}" if has_size else run.label
 
 
-def incomplete(sweep: Sweep) -> list[Variant]:
-    """Return the variants without runs, or not with all of them."""
+def incomplete(sweep: Sweep) -> dict[str, str]:
+    """Return by title why variants have no runs, or not all of them; each reason once."""
     measured = {point.variant for point in sweep.points}
-    return [one for one in sweep.variants if one.state != "ok" or one.key not in measured]
+    said: dict[str, str] = {}
+    for one in sweep.variants:
+        if one.state != "ok" or one.key not in measured:
+            text = _state_text(one)
+            said[clean(one.title)] = "as above" if text in said.values() else text
+    return said
 
 
-def state_text(variant: Variant) -> str:
-    """Return why a variant has no complete runs: its state and the reason, once each."""
+def _state_text(variant: Variant) -> str:
     state = "no runs" if variant.state == "ok" else variant.state
     if state in variant.reason:
         return variant.reason

@@ -179,8 +179,8 @@ def _growth(sweep: Sweep, found: Sequence[Series], columns: int) -> Iterator[str
 
 def _unmeasured(sweep: Sweep, columns: int, indent: int) -> Iterator[str]:
     """Yield why a variant has no numbers, or not all."""
-    for variant in sweeps.incomplete(sweep):
-        yield from hang(clean(variant.title), sweeps.state_text(variant), columns, indent)
+    for title, reason in sweeps.incomplete(sweep).items():
+        yield from hang(title, reason, columns, indent)
 
 
 _WIDEST_BAR = 30

@@ -30,17 +30,19 @@ export function roundTrip(doc: SweepDocument, shared: Shared): Part {
   const groups = doc.variants.map((variant) => ({ variant, runs: runsOf(doc, variant.key) }));
   const all = groups.flatMap((group) => group.runs);
   const scene = sceneOf(doc, all);
+  // What has no runs for the same reason is one row.
+  const keyOf = ({ variant, runs }: Measured) => (runs.length > 0 ? variant.key : stateOf(variant));
   const table = element(
     "table",
     "jsp-table",
     element("caption", "jsp-hidden", `Runs of ${doc.name}`),
     headRow(scene),
-    ...groups.map(({ variant, runs }) => variantRows(scene, variant, runs)),
+    ...[...grouped(groups, keyOf).values()].map((alike) => variantRows(scene, alike)),
   );
   const more = groups
     .filter(({ runs }) => runs.length > 0)
     .map(({ variant, runs }) => expandable(scene, variant, runs, shared));
-  const node = element("section", "jsp-sweep", table, legend(scene), ...more);
+  const node = element("section", "jsp-sweep", table, more.length ? legend(scene) : null, ...more);
   return { node, paint: () => fitColumns(node) };
 }
 
@@ -114,12 +116,19 @@ function headRow(scene: Scene): HTMLElement {
   return element("thead", "", element("tr", "", variant, run, plot, ...numbers));
 }
 
-function variantRows(scene: Scene, variant: Variant, runs: readonly Run[]): HTMLElement {
-  const { facts, reason, result, state, title } = variant;
+function stateOf({ reason, state }: Variant): string {
+  return [state, reason].filter(Boolean).join(": ");
+}
+
+type Measured = Readonly<{ variant: Variant; runs: readonly Run[] }>;
+
+function variantRows(scene: Scene, alike: readonly Measured[]): HTMLElement {
+  const [{ variant, runs }] = alike as [Measured];
+  const { facts, result } = variant;
   const name = heading(
     "rowgroup",
     "jsp-variant",
-    element("strong", "", title ?? variant.key),
+    ...alike.map((each) => element("strong", "", each.variant.title ?? each.variant.key)),
     facts?.tried === true ? chip("tried", "jsp-badge") : null,
     result ? chip(result, "jsp-badge") : null,
     facts?.equal === false ? chip("came back different", "jsp-badge jsp-bad") : null,
@@ -127,12 +136,11 @@ function variantRows(scene: Scene, variant: Variant, runs: readonly Run[]): HTML
   const rest = 2 + scene.columns.length;
   const wide = (text: string, colspan: number): HTMLElement =>
     having(element("td", "jsp-state", text), { colspan });
-  const notes = (variant.notes ?? []).map((note) =>
-    element("tr", "jsp-variant-note", wide(note, rest + 1)),
-  );
+  const said = new Set(alike.flatMap((each) => each.variant.notes ?? []));
+  const notes = [...said].map((note) => element("tr", "jsp-variant-note", wide(note, rest + 1)));
   name.rowSpan = Math.max(1, runs.length);
   if (runs.length === 0) {
-    const cell = wide([state, reason].filter(Boolean).join(": "), rest);
+    const cell = wide(stateOf(variant), rest);
     return element("tbody", "", element("tr", "", name, cell), ...notes);
   }
   const lines = runs.map((run) => runRow(scene, variant, run));
@@ -233,8 +241,6 @@ function legend(scene: Scene): HTMLElement {
   const end = "total: the cold run, or the middle one of the warm runs";
   return element("p", "jsp-legend", ...entries, element("span", "jsp-legend-end", end));
 }
-
-/** One click away from a sweep: the stages of each run as a sum, and its waterfall. */
 
 /** "Ray, warm: Walk over elements 0.12 + Pickle by Ray 0.16 + ... = 65.00 ms". */
 export function stageSums(

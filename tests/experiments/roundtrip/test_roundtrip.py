@@ -33,6 +33,7 @@ from jupyter_serprof.model import (
 )
 from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.testing import TickClock
+from jupyter_serprof.views.text import text
 
 Fakes = dict[str, type[Transport]]
 LOCAL = ("pickle", "pickle-oob", "cloudpickle")
@@ -284,6 +285,7 @@ def test_a_document_of_failures_only_is_whole() -> None:
     assert variants(sweep)["pickle"].state == "failed"
     assert sweep.started
     assert sweep.producer
+    assert text(sweep).count("as above") == len(LOCAL) - 1
     assert sweep.environment["python"]
 
 
