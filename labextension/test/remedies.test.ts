@@ -82,7 +82,12 @@ describe("a comparison in a document", () => {
     const root = draw({ ...sampleTrace(), comparison: COMPARISON });
     expect(root.querySelector(".jsp-switch [aria-checked=true]")?.textContent).toBe("Compare");
     const verdicts = [...root.querySelectorAll(".jsp-verdict-text")].map((td) => td.textContent);
-    expect(verdicts).toEqual(["▼ 2.1× faster", "▲ 2.0× slower", "− only before", "≈ cannot tell"]);
+    expect(verdicts).toEqual([
+      "▼ 2.11× faster",
+      "▲ 2.00× slower",
+      "− only before",
+      "≈ cannot tell",
+    ]);
     expect(root.querySelectorAll(".jsp-interval")).toHaveLength(3);
     expect(root.querySelectorAll("tbody .jsp-noise")).toHaveLength(4);
     expect(root.textContent).toContain("too few pairs");

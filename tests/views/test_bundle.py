@@ -109,8 +109,7 @@ def test_where_no_picture_can_be_drawn_text_and_document_are_complete(
     assert set(data) == {"text/plain", MIME_TYPE}
     assert not metadata
     assert "no picture could be drawn (ModuleNotFoundError" in str(data["text/plain"])
-    document = from_document(data[MIME_TYPE])
-    assert any("no picture" in note for note in document.quality.notes)
+    assert any("no picture" in note for note in from_document(data[MIME_TYPE]).quality.notes)
 
 
 def test_of_very_many_spans_the_longest_are_embedded_and_totals_stay_exact() -> None:

@@ -30,9 +30,7 @@ def test_the_whole_document_is_in_the_page(name: str) -> None:
     """A page is a saved document too: what went in can be read out again."""
     doc = load(DATA / f"{name}.serprof.json")
 
-    found = EMBEDDED.findall(html(doc))
-
-    assert [from_document(json.loads(text)) for text in found] == [doc]
+    assert [from_document(json.loads(text)) for text in EMBEDDED.findall(html(doc))] == [doc]
 
 
 def test_the_policy_allows_one_script_and_no_request() -> None:

@@ -88,8 +88,7 @@ export function blockAt(blocks: readonly Block[], x: number, row: number): Block
   );
 }
 
-/** Paint an icicle: containers grey, leaves in the colour of pickling, buffers hatched. */
-
+// Paint an icicle: containers grey, leaves in the colour of pickling, buffers hatched.
 export const ROW_PX = 26;
 /** One pixel of background tells neighbours apart, px. */
 const GAP = 1;

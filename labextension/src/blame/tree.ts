@@ -190,8 +190,6 @@ function barOf(anatomy: Anatomy, part: number): HTMLElement {
   return having(element("div", "jsp-part-bar", ...pieces), { "aria-hidden": "true" });
 }
 
-/** What is known about one part of a pickle, as pairs of label and text, and as a sentence. */
-
 /** What a state means for a reader. */
 export const STATE_TEXTS = {
   "": "",

@@ -41,10 +41,11 @@ export function comparisonView(doc: SerprofDocument, comparison: Comparison, sha
   const none = element("p", "jsp-note", "Nothing in these documents can be compared.");
   const notes = [comparison.method, ...(comparison.notes ?? [])].filter(Boolean).map(String);
   const first = warm.length > 0 ? warm : cold;
+  const isNamed = doc.summary?.facts?.[0]?.includes("compared with");
   const node = element(
     "section",
     "jsp-compared",
-    sidesOf(comparison.before || "unnamed", comparison.after || "unnamed"),
+    isNamed ? null : sidesOf(comparison.before || "unnamed", comparison.after || "unnamed"),
     groups.length === 0 ? none : tableOf(scene, caption, first),
     legend(scene),
     first === cold || cold.length === 0
@@ -62,11 +63,12 @@ function tableOf(
   groups: readonly (readonly Change[])[],
 ): HTMLElement {
   const runs = scene.comparison.is_paired ? "the pairs" : "all runs";
-  const ratio = `after / before [95 % interval of ${runs}]`;
+  const interval = element("span", "jsp-interval-head", ` [95 % interval of ${runs}]`);
   const heads = HEADS.map((title, at) => {
     const className =
       at === 4 ? "jsp-plot-head" : at % 5 === 0 ? "jsp-stage" : at < 3 ? SIDE : "jsp-number";
-    return heading("col", className, title || ratio, at === 4 ? axisNode(scene) : null);
+    const rest = at === 4 ? axisNode(scene) : title === "" ? interval : null;
+    return heading("col", className, title || "after / before", rest);
   });
   return element(
     "table",
@@ -182,7 +184,7 @@ export function verdictText({ ratio, verdict }: Change): string {
   const middle = ratioOf(ratio);
   const times = middle === null ? 1 : Math.max(middle, 1 / middle);
   const isTold = (verdict === "faster" || verdict === "slower") && times >= 1.05;
-  return `${sign} ${isTold ? `${format.ratio(times)} ` : ""}${verdict}`;
+  return `${sign} ${isTold ? `${ratioText(times)}× ` : ""}${verdict}`;
 }
 
 function verdictCell(change: Change): HTMLElement {

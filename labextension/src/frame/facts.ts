@@ -57,8 +57,7 @@ function cellText(value: unknown, ending: string): string {
   return typeof value === "boolean" ? (value ? "yes" : "no") : evidence(ending, value as Scalar);
 }
 
-/** What single spans knew about buffers, copies and page faults. */
-
+// What single spans knew about buffers, copies and page faults.
 const MOST_SPANS = 200;
 
 export function spanDetails(trace: DrawnTrace): HTMLElement[] {

@@ -72,7 +72,6 @@ function warning(doc: SerprofDocument): HTMLElement | null {
 }
 
 /** The menu that saves: the document, a picture of the view, and a page where the host can make one. */
-
 export function saveMenu(
   host: Host,
   name: string,

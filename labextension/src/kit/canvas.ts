@@ -41,8 +41,7 @@ export function coalesced(paint: () => void): Frame {
   };
 }
 
-/** How wide a text is, and the longest of several that fits. */
-
+// How wide a text is, and the longest of several that fits.
 const widths = new Map<string, number>();
 const MOST_REMEMBERED = 5_000;
 

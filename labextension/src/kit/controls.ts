@@ -89,7 +89,6 @@ export function slider(
 }
 
 /** The button that opens a row: by click, Enter, Space, and the arrow keys to the sides. */
-
 export interface Twisty {
   readonly node: HTMLButtonElement;
   isOpen(): boolean;

@@ -69,8 +69,6 @@ export function logShare(value: number, axis: Range): number {
   return (Math.log10(Math.max(value, Number.MIN_VALUE)) - axis.from) / (axis.to - axis.from);
 }
 
-/** Round values for a linear axis. */
-
 /** Labels stop here (share of the axis), because its end has a label of its own. */
 export const LAST_LABEL_SHARE = 0.72;
 

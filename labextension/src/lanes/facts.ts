@@ -60,7 +60,6 @@ function detailsOf(trace: TraceDocument, span: number): Fact[] {
 }
 
 /** The card of a span: built when it is first needed. */
-
 export interface Tooltip {
   show(title: string, facts: readonly Fact[], note: string | null, x: number, y: number): void;
   hide(): void;

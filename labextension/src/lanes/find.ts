@@ -100,8 +100,7 @@ export function areaSums(index: Index, tracks: readonly Track[], range: Range): 
     .toSorted((a, b) => b.busy_ns - a.busy_ns);
 }
 
-/** Sums of a marked area of the lanes. */
-
+// Sums of a marked area of the lanes.
 const MOST_STAGES = 8;
 
 export function areaPanel(view: Lanes, area: Range): HTMLElement {

@@ -119,8 +119,7 @@ function neighbour(view: Lanes, cursor: number, action: "outer" | "inner"): numb
   return null;
 }
 
-/** Pointer and wheel of the Lanes view. The plain wheel belongs to the page. */
-
+// Pointer and wheel of the Lanes view. The plain wheel belongs to the page.
 const CLICK_PX = 4;
 /** A span may be missed by so much and is still meant, px. */
 const SLACK_PX = 3;

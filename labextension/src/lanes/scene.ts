@@ -287,7 +287,6 @@ export function paintAxis(
 }
 
 /** Causes across lanes: what the document says started what, for one span. */
-
 export interface Arrow {
   readonly from_ns: number;
   readonly to_ns: number;

@@ -33,7 +33,7 @@ const MARGIN = { left: 62, top: 30, bottom: 46 };
 const HEIGHT = 412;
 const BOTTOM = HEIGHT - MARGIN.bottom;
 /** Room for the names of the lines; narrow charts leave them to the legend, px. */
-const NAMES_PX = 152;
+const NAMES_PX = 160;
 const NARROW_PX = 480;
 /** Two sizes below the axis stand at least so far apart, px. */
 const TICK_PX = 52;
@@ -289,15 +289,19 @@ function labelsOf(frame: Frame, lines: readonly Line[]): SVGElement[] {
   });
   const over = Math.max(0, free - LABEL_GAP - BOTTOM);
   return places.flatMap(({ line, y }) => {
-    const x = frame.right + 10;
-    const { title } = line;
-    const names = linesOf(title);
-    const at = (row: number): object => ({ x, y: y - over + 4 + LABEL_GAP * row });
-    return names.map((name, row) => {
+    const { family, marker, title } = line;
+    const mark = path("jsp-mark", markPath(marker, frame.right + 14, y - over));
+    mark.style.color = inkOf(family);
+    const at = (row: number): object => ({
+      x: frame.right + 24,
+      y: y - over + 4 + LABEL_GAP * row,
+    });
+    const names = linesOf(title).map((name, row) => {
       const label = words(name, { class: "jsp-series-label", ...at(row) });
       label.append(words(title, {}, "title"));
       return label;
     });
+    return [mark, ...names];
   });
 }
 

@@ -62,11 +62,8 @@ function time(ride: Ride, bytesPerS: number): string {
   return format.duration(arrivalNs(ride, bytesPerS));
 }
 
-/**
- * Which variant would arrive first over a link: what was measured, plus its bytes over the
- * bandwidth. A sum, no measurement: nothing is sent while something is still being pickled.
- */
-
+// Which variant would arrive first over a link: what was measured, plus its bytes over the
+// bandwidth. A sum, no measurement: nothing is sent while something is still being pickled.
 /** Links of people, from a slow line to a fast cluster, bytes/s. */
 export const LINKS: readonly number[] = [
   10e6, 20e6, 50e6, 100e6, 200e6, 500e6, 1e9, 2e9, 5e9, 10e9, 20e9, 50e9, 100e9,

@@ -52,7 +52,7 @@ function axisOf({ kind, parameter }: SweepDocument): string {
 export function sizeName(doc: SweepDocument, bytes: number): string {
   const asked = parameterAt(doc, bytes);
   const name = doc.parameter || "parameter";
-  return asked === null
+  return asked === null || asked === bytes
     ? format.bytes(bytes)
     : `${format.bytes(bytes)}, ${name} = ${format.count(asked)}`;
 }

@@ -179,7 +179,7 @@ export function runsOf(sweep: SweepDocument, variant: string): Run[] {
   return (sweep.runs ?? [])
     .filter((runs) => runs.variant === variant)
     .map((runs) => runOf(sweep, runs))
-    .sort((a, b) => sizeOf(a) - sizeOf(b) || Number(b.cold) - Number(a.cold));
+    .sort((a, b) => sizeOf(a) - sizeOf(b) || Number(a.cold) - Number(b.cold));
 }
 
 function runOf(sweep: SweepDocument, runs: Runs): Run {

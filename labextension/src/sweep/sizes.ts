@@ -126,7 +126,7 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
     const mark = path("jsp-mark", markPath(line.marker, 7, 7));
     const sample = shape("svg", { width: 14, height: 14, "aria-hidden": "true" }, mark);
     sample.style.color = inkOf(line.family);
-    const entry = element("span", "", line.title);
+    const entry = element("span", "jsp-line-name", line.title);
     entry.prepend(sample);
     return entry;
   });
@@ -170,8 +170,6 @@ function lawText({ fixed_ns, growth, high, low, ns_per_byte }: Fit): string {
   const fixed = fixed_ns > 0 ? `${format.duration(fixed_ns)} + ` : "";
   return `${fixed}${rate(ns_per_byte)}${spread}`;
 }
-
-/** At the chosen size of a sweep: a bar for each transport, its stages as a sum, its waterfall. */
 
 /** Every transport at the chosen size: one bar each on one scale, and its stages as a sum. */
 export function atSize(scene: SizeScene): HTMLElement[] {
