@@ -58,7 +58,7 @@ class Row:
 
     @property
     def promise(self) -> float | None:
-        """How many times faster the finding says that its remedy is."""
+        """How many times faster the finding says that it would be without its cause."""
         findings = self.trace.findings if self.trace else ()
         found = next((f for f in findings if f.rule == self.entry.rule), None)
         if found is None or (found.gain or found.share) is None:
@@ -163,6 +163,37 @@ def _share(share: float | None) -> str:
     return "n/a" if share is None else f"{share:.1%}"
 
 
+_HEAD = """# Causes
+
+Each row is an antipattern that the page beside it documents, and its healthy twin: `tests/corpus`.
+*Names* is what the finding says, *share* the part of the time that it explains, *faster* how many
+times faster the twin was in {pairs} alternating pairs: the median. Where that is 1 there is nothing
+to say. Made by: `uv run --group corpus python -m tests.corpus --pairs 5 --table docs/causes.md`.
+
+| antipattern | page | finding | names | share | faster |
+|---|---|---|---|---|---|
+"""
+
+
+def as_table(rows: Iterable[Row], pairs: int) -> str:
+    """Return a table of the antipatterns: what is said of each, and what its twin gains."""
+    return _HEAD.format(pairs=pairs) + "".join(map(_line, filter(_is_told, rows)))
+
+
+def _is_told(row: Row) -> bool:
+    return bool(row.entry.rule and row.trace)
+
+
+def _line(row: Row) -> str:
+    entry, findings = row.entry, row.trace.findings if row.trace else ()
+    found = next((f for f in findings if f.rule == entry.rule), None)
+    share = "" if found is None or found.share is None else f"{found.share:.0%}"
+    said = (f"`{found.rule}`", found.title, share) if found else ("", "nothing", "")
+    gain = "" if row.gain is None else f"{row.gain:.2g}x"
+    cells = (entry.title, entry.page.partition(": ")[2], *said, gain)
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |\n"
+
+
 def closing(rows: list[Row]) -> str:
     ran = [row for row in rows if row.trace]
     ruled = [row for row in ran if row.entry.rule]
@@ -188,6 +219,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*", help="parts of names, rules, pages or groups")
     parser.add_argument("--save", type=Path, help="write each document there")
     parser.add_argument("--pairs", type=int, default=0, help="measure the gain in so many pairs")
+    parser.add_argument("--table", type=Path, help="write what is said of each as Markdown")
     given = parser.parse_args(arguments)
     warnings.simplefilter("ignore")  # what Ray and Dask warn of is not what is tested here
     gc.collect()
@@ -206,6 +238,8 @@ def main(arguments: list[str]) -> int:
         if given.save:
             save(rows[-1], given.save)
     print(closing(rows))
+    if given.table:
+        given.table.write_text(as_table(rows, given.pairs), "utf-8")
     return int(any(row.is_wrong for row in rows))
 
 
