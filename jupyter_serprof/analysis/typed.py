@@ -33,7 +33,7 @@ _HIDDEN = "'...'"
 _WAITS = {"ray.get": "tasks", "dask.compute": "computed"}
 _METHODS = {"compute": "computed", "persist": "kept", "result": "futures"}
 #: What stands before the point of a function of a library, and has no data.
-_LIBRARIES = frozenset({"client", "da", "dask", "db", "dd", "np", "pd", "ray", "xr"})
+_LIBRARIES = frozenset(("client", "cls", "da", "dask", "db", "dd", "np", "pd", "ray", "self", "xr"))
 
 #: Pairs of a role and what stands in the code for it.
 _Roles = Iterable[tuple[str, str]]
@@ -51,6 +51,8 @@ class _Loop(NamedTuple):
         return ast.unparse(self.target)
 
     def of(self, value: str) -> str:
+        if value == self.each:
+            return f"list({ast.unparse(self.values)})"
         return f"[{value} for {self.each} in {ast.unparse(self.values)}]"
 
 
@@ -174,9 +176,13 @@ def _is_get(call: ast.Call) -> bool:
 
 
 def _of_loops(tree: ast.AST) -> _Roles:
-    for loop in filter(None, map(_loop, ast.walk(tree))):
-        for call in _calls(loop.body):
-            yield from _in_loop(loop, call)
+    loops = [loop for node in ast.walk(tree) if (loop := _loop(node))]
+    turns = _stored(loop.target for loop in loops)
+    for loop in loops:
+        # What another loop around it binds is no name outside of that.
+        if not (turns - _stored([loop.target])) & _names(loop.values, *loop.body):
+            for call in _calls(loop.body):
+                yield from _in_loop(loop, call)
 
 
 def _loop(node: ast.AST) -> _Loop | None:

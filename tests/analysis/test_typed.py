@@ -64,10 +64,11 @@ def test_a_remedy_in_the_names_of_the_code_gives_the_same(
         "for path in ['...', '...']: ray.get(read.remote(path))",
         "[ray.get(f.remote(x)) for x in xs]; [ray.get(g.remote(y)) for y in ys]",
         "for x in xs:\n    y = x + 1\n    ray.get(f.remote(y))",
+        "for x in xs:\n    for y in ys: ray.get(f.remote(x, y))",
     ],
 )
 def test_words_are_said_where_the_code_does_not_tell_one_loop(code: str) -> None:
-    """Called elsewhere, each turn needs the one before, hidden literals, two loops, a step."""
+    """Called elsewhere, a turn after the other, literals, two loops, a step, one in another."""
     finding = Finding("rule", "warn", "title", {}, ray._SUBMIT_FIRST, because="each waits")
 
     said = named(finding, roles_of(code))
@@ -84,6 +85,7 @@ def test_words_are_said_where_the_code_does_not_tell_one_loop(code: str) -> None
         ("dask.compute(df.a.sum())", "df"),
         ("da.ones(9).sum().compute()", None),
         ("make(3).sum().compute()", None),
+        ("self.frame.sum().compute()", None),
         ("for part in parts: part.compute()", None),
         ("a.compute(); b.compute()", None),
     ],
