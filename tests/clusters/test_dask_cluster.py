@@ -414,15 +414,18 @@ def test_what_workers_guess_of_the_clock_of_their_own_process_moves_no_task(
     def work(now_s: float) -> object:
         guesses["now"] = now_s
         try:
-            return inside_client.submit(operator.neg, 1, pure=False).result()
+            return inside_client.submit(time.sleep, 0.03, pure=False).result()
         finally:
             guesses["now"] = afterwards_s
 
     _, trace = recorded(lambda: [work(now_s) for now_s in runs])
 
     executions = [span for span in trace.spans if span.stage == "dask.execute"]
+    edges = sorted((span.start_ns, span.end_ns) for span in executions)
+    ordered = [at for pair in edges for at in pair]
     assert sum(int(str((span.details or {}).get("count", 1))) for span in executions) == len(runs)
-    assert all(0 <= span.start_ns <= span.end_ns <= trace.wall_ns for span in executions)
+    assert ordered == sorted(ordered)  # one after the other
+    assert 0 <= ordered[0] < ordered[-1] <= trace.wall_ns
 
 
 def test_a_client_that_is_made_in_the_recording_is_not_taken_for_another(

@@ -86,8 +86,8 @@ class Station:
         What a worker added to its times at the start to have those of its scheduler.
     delay_end_s
         The same at the end; None if it was gone then.
-    delays_s
-        The least and the most that it added meanwhile: each heartbeat may change it.
+    delays
+        What it added from the begin of a task on, by its clock, ns: each heartbeat may change it.
     is_here
         Whether it shares our process, and so the agent of the scheduler.
     report
@@ -98,7 +98,7 @@ class Station:
     error_ns: int = 0
     delay_s: float = 0.0
     delay_end_s: float | None = None
-    delays_s: tuple[float, ...] = ()
+    delays: tuple[tuple[int, float], ...] = ()
     is_here: bool = False
     report: dict[str, Any] | None = None
 
@@ -333,7 +333,7 @@ class Cluster:
             station.error_ns = self.scheduler.error_ns + error
         if "report" not in known:
             return False
-        station.delay_end_s, station.delays_s = known["delay_end"], tuple(known["delays"])
+        station.delay_end_s, station.delays = known["delay_end"], tuple(known["delays"])
         station.report = known["report"]
         return True
 

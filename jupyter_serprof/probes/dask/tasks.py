@@ -17,6 +17,8 @@ from jupyter_serprof.probes.dask.sampling import Piece, Seen, gaps_filled
 _ROLE = "dask.cluster"
 _REPORTS = ("task-finished", "task-erred")
 #: Times of a message that one side never saw.
+#: Times of day are floats of a quarter of a microsecond.
+_ROUNDED = 1_000
 _MOST_WIRES = 8_000
 
 
@@ -115,30 +117,33 @@ class _Places:
         else:
             address, place = self.report["lanes"][index]
             lane, kind = self.worker(address, place), "worker"
-            moved, error = self._of_worker(address)
+            moved, error = self._of_worker(address, start)
             moved += _into(self.run, start + moved, end + moved, error)
         is_dispatch = stage.startswith("dask.dispatch")
         word = "tasks" if is_dispatch else "count"
         details = {word: count} if count != 1 or is_dispatch else {}
         self.keep(_joined(lane, entry, moved, **details), kind, error)
 
-    def _of_worker(self, address: str) -> tuple[int, int]:
-        """Return what to add to times of a worker, and how far they may be off.
+    def _of_worker(self, address: str, start: int) -> tuple[int, int]:
+        """Return what to add to times of a worker from ``start`` on, and how far they may be off.
 
         Workers add their own guess of the scheduler's clock, renewed by each heartbeat: it is taken
-        away again, and the offset that we measured put in its place.
+        away again, and the offset that we measured put in its place. Agents note when it changed.
         """
         station = self.cluster.workers.get(address)
         if station is None or station.delay_end_s is None:
             return -self.station.offset_ns, self.station.error_ns
-        ends = station.delay_s, station.delay_end_s
-        middle_s = sum(ends) / len(ends)
-        guess = round(middle_s * 1e9)
-        doubt = round(max(abs(each - middle_s) for each in (*ends, *station.delays_s)) * 1e9)
         if station.report is None:  # in the process of the scheduler, which has one clock
-            return -guess - self.station.offset_ns, self.station.error_ns + doubt
-        bridges = station.report["bridge"] - self.report["bridge"]
-        return bridges - guess - station.offset_ns, station.error_ns + doubt
+            own, bridges = self.station, 0
+        else:
+            own, bridges = station, station.report["bridge"] - self.report["bridge"]
+        begin, end = round(station.delay_s * 1e9), round(station.delay_end_s * 1e9)
+        guesses = [(at - _ROUNDED, round(delay_s * 1e9)) for at, delay_s in station.delays]
+        until = [at for at, _ in guesses[1:]] + [(station.report or self.report)["clock"]]
+        known = zip(guesses, until, strict=True)
+        told = (guess for (at, guess), to in known if at <= start + bridges - guess < to)
+        guess, doubt = next(told, begin), 0 if guesses else abs(end - begin)
+        return bridges - guess - own.offset_ns, own.error_ns + doubt
 
     def keep(self, draft: Draft, kind: str, error_ns: int = 0) -> None:
         """Put a draft on its lane; make the lane if it is the first one."""

@@ -315,7 +315,7 @@ async def leave(token: str, seconds: float, scheduler: Any) -> dict[str, Any] | 
 def hand_over(token: str, worker: Any) -> dict[str, Any]:
     """Stop noting on a worker; the report is packed: the scheduler only passes it on."""
     agent = AGENTS.get(token)
-    delays = agent.delays_of(worker) if agent else ()
+    delays = agent.delays.get(worker.address, []) if agent else []
     report = stop(token, worker)
     packed = None if report is None else pickle.dumps(report, 4)
     return {"delay_end": delay_s(worker), "delays": delays, "report": packed}

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from weakref import WeakKeyDictionary
 
-from .notes import AGENTS, agents_here, clock
+from .notes import AGENTS, agents_here, clock, delay_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -260,9 +260,9 @@ def executing(original: Any) -> Any:
 
     @functools.wraps(original)
     async def execute(worker: Any, *args: Any, **kwargs: Any) -> Any:
-        start = clock()
+        start, delay = clock(), delay_s(worker)
         result = await original(worker, *args, **kwargs)
-        note("around_task", worker, start, result, clock())
+        note("around_task", worker, start, delay, result, clock())
         return result
 
     return execute

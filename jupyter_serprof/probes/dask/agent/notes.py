@@ -108,8 +108,8 @@ class Agent:
         self.stations: dict[str, dict[str, Any]] = {}
         self.errands: dict[str, Any] = {}
         self.leaving: Any = None
-        #: The least and the most that each worker added to its times, by address.
-        self.delays: dict[str, tuple[float, float]] = {}
+        #: What each worker adds to its times, from the begin of which task on, by address.
+        self.delays: dict[str, list[tuple[int, float]]] = {}
         self.is_scheduler = False
         self.is_unassigned = False
         self.bridge = _bridge()
@@ -275,13 +275,16 @@ class Agent:
         lane = self.lanes.setdefault((worker, place), len(self.lanes))
         self.blocks.add(lane, stage, name, start, end)
 
-    def around_task(self, worker: Any, start: int, result: Any, end: int) -> None:
+    def around_task(self, worker: Any, start: int, delay: float, result: Any, end: int) -> None:
         """Note the time of a worker's loop before and after a task ran on its thread."""
         begun, done = getattr(result, "start", None), getattr(result, "stop", None)
         if begun is None or done is None:
             return
-        moved = self.bridge - int(delay_s(worker) * 1e9)
+        moved = self.bridge - int(delay * 1e9)  # it was added when the task began
         begun, done = int(begun * 1e9) + moved, int(done * 1e9) + moved
+        known = self.delays.setdefault(worker.address, [])
+        if not known or known[-1][1] != delay:
+            known.append((begun, delay))
         if start <= begun <= done <= end:
             self.on_loop(worker, "begin task", start, begun)
             self.on_loop(worker, "end task", done, end)
@@ -290,13 +293,6 @@ class Agent:
         """Note an interval of a worker's event loop."""
         lane = self.lanes.setdefault((worker.address, "loop"), len(self.lanes))
         self.blocks.add(lane, "dask.worker", name, start, end)
-        self.delays[worker.address] = self.delays_of(worker)
-
-    def delays_of(self, worker: Any) -> tuple[float, float]:
-        """Return the least and the most that a worker added to its times until now, seconds."""
-        now = delay_s(worker)
-        least, most = self.delays.get(worker.address, (now, now))
-        return min(least, now), max(most, now)
 
     def report(self) -> dict[str, Any]:
         """Return all of it as plain data."""
