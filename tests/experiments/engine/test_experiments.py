@@ -51,11 +51,8 @@ class Calling:
         return str, ("value",)
 
 
-class CallingArray:
+class CallingArray(Calling):
     """An array that calls whenever it is pickled."""
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
 
     def __reduce__(self) -> tuple[Any, ...]:
         self.call()
