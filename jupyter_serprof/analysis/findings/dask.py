@@ -24,8 +24,9 @@ TINY_TASKS = 200
 WANTED_SHARE = 0.1
 #: Of a run that scheduled for less than this share of its time, tasks are small enough.
 SCHEDULING_SHARE = 0.1
-#: Of the time goes into tasks beside their work, on workers and on the wire too.
-PAID_SHARE = 1 / 3
+#: Of the time goes into tasks beside their work, on workers and on the wire too, which is as much
+#: as work that takes half of it.
+PAID_SHARE, PAID_TIMES = 1 / 3, 2
 MANY_LAYERS = 1_000
 MAIN_FUNCTIONS = 1_000
 SERIALIZE_SHARE = 0.1
@@ -61,13 +62,16 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     scheduled_ns, (threads, busy_ns) = facts.scheduling_ns(trace), facts.workers(trace)
     carries = (facts.dispatched_bytes(trace) or 0) >= dask_payload.PAYLOAD_BYTES * (tasks or 0)
     share = self_share(trace, *facts.OF_EACH_TASK, *([] if carries else ["dask.dispatch"]))
-    is_much = scheduled_ns >= SCHEDULING_SHARE * trace.wall_ns or share >= PAID_SHARE
+    paid_ns = max(scheduled_ns, share * trace.wall_ns / PAID_TIMES if share >= PAID_SHARE else 0)
+    is_much = paid_ns >= SCHEDULING_SHARE * trace.wall_ns
     if not tasks or tasks < TINY_TASKS or not work_ns or not threads or not is_much:
         return
-    if scheduled_ns < work_ns / threads:
+    if paid_ns < work_ns / threads:
         return
-    factor = (1 / WANTED_SHARE - 1) * scheduled_ns * threads / work_ns
-    each_ns, own_ns = scheduled_ns // tasks, work_ns // tasks
+    factor = (1 / WANTED_SHARE - 1) * paid_ns * threads / work_ns
+    kind = "scheduling" if paid_ns == scheduled_ns else "overhead"
+    each_ns = max(scheduled_ns, share * trace.wall_ns * (kind == "overhead")) / tasks
+    own_ns = work_ns // tasks
     name, count = _largest_prefix(trace)
     of = f"; {format_count(count)} of them are `{name}`" if name else ""
     busy = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
@@ -78,7 +82,7 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         {
             "tasks": tasks,
             "prefix": name or None,
-            "schedule_ns_per_task": each_ns,
+            "schedule_ns_per_task": round(each_ns),
             "compute_ns_per_task": own_ns,
             "worker_threads": threads,
             "chunk_factor": round(factor, 1),
@@ -87,7 +91,7 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         },
         _larger_chunks(trace, factor),
         spans=facts.spans_of(trace, "dask.schedule"),
-        because=f"{format_ns(each_ns)} of scheduling for {format_ns(own_ns)} of work on "
+        because=f"{format_ns(each_ns)} of {kind} for {format_ns(own_ns)} of work on "
         f"{counted(threads, 'worker thread')}{of}",
         share=share,
     )
