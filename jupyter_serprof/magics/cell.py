@@ -152,7 +152,7 @@ class CellRecorder:
         error = KeyboardInterrupt() if result is None else result.error_in_exec
         with api.kept(lambda: _trace(typed, recording, error)):
             with api.held():
-                recording.stop(None if error is None else type(error), error)
+                recording.stop(error)
             if result is not None and result.error_before_exec is not None:
                 return
             document = _trace(typed, recording, error)

@@ -41,8 +41,7 @@ class Typed:
 
     def compiled(self) -> Code:
         """Compile the code behind the options; a statement cannot have all of them."""
-        code, magic = self.options.code, self.syntax.magic
-        compiled = compile_code(self.shell, code, self.local_ns, magic=magic)
+        compiled = compile_code(self)
         check(self.options, self.syntax, is_statement=not compiled.is_expression)
         return compiled
 
@@ -142,19 +141,8 @@ class Code(NamedTuple):
     is_expression: bool
 
 
-def compile_code(
-    shell: InteractiveShell,
-    code: str,
-    local_ns: dict[str, object] | None = None,
-    *,
-    magic: str = "serprof",
-) -> Code:
+def compile_code(typed: Typed) -> Code:
     """Compile statements; the call returns the value of the last one if it is an expression.
-
-    Parameters
-    ----------
-    local_ns
-        The variables around the magic, where it stands inside a function.
 
     Raises
     ------
@@ -162,8 +150,9 @@ def compile_code(
         For a syntax error (in one message, without frames of ours), and for top-level await, which
         needs the event loop that is busy running the magic.
     """
+    shell = typed.shell
     try:
-        source = str(shell.transform_cell(code))  # type: ignore[no-untyped-call]  # IPython
+        source = str(shell.transform_cell(typed.options.code))  # type: ignore[no-untyped-call]  # IPython
         file_name = shell.compile.cache(source)
         parse: Any = shell.compile.ast_parse
         body = list(shell.transform_ast(parse(source, file_name)).body)  # type: ignore[no-untyped-call]
@@ -173,8 +162,8 @@ def compile_code(
     except SyntaxError as error:
         raise UsageError(_told(error)) from None
     if any(one is not None and one.co_flags & _COROUTINE for one in (statements, value)):
-        raise UsageError(_AWAIT.format(magic))
-    return Code(_caller(shell, local_ns, statements, value), last is not None and not body)
+        raise UsageError(_AWAIT.format(typed.syntax.magic))
+    return Code(_caller(typed, statements, value), last is not None and not body)
 
 
 def _compiled(shell: InteractiveShell, tree: ast.AST, file_name: str, mode: str) -> Any:  # noqa: ANN401
@@ -195,12 +184,8 @@ def _told(error: SyntaxError) -> str:
     return f"{said}\n    {line}\n    {mark}"
 
 
-def _caller(
-    shell: InteractiveShell,
-    local_ns: dict[str, object] | None,
-    statements: Any,  # noqa: ANN401  (code objects)
-    value: Any,  # noqa: ANN401
-) -> Callable[[], object]:
+def _caller(typed: Typed, statements: Any, value: Any) -> Callable[[], object]:  # noqa: ANN401  (code)
+    shell, local_ns = typed.shell, typed.local_ns
     is_inside = local_ns is not None and local_ns is not shell.user_ns
     # A comprehension or a lambda in the code finds the function's variables only as globals.
     names = {**shell.user_ns, **local_ns} if is_inside and local_ns else shell.user_ns

@@ -15,6 +15,7 @@ from jupyter_serprof.panel.runner import Job, KernelTurns, Offer, Runner, Words
 from jupyter_serprof.views.notebook.bundle import bundle, display
 from jupyter_serprof.views.notebook.widget import widget_for
 
+Keep = Callable[[Document, Callable[[Document], bool]], object]
 #: JupyterLab shows the text of such an output as soon as its widgets have no kernel.
 PANEL_TYPE = "application/vnd.jupyter-serprof.panel+json"
 
@@ -111,9 +112,7 @@ class Panel:
         offer: Offer,
         words: Words,
         *,
-        keep: Callable[[Document, Callable[[Document], bool]], object] = lambda doc, show: show(
-            doc
-        ),
+        keep: Keep = lambda doc, show: show(doc),
         stages: Callable[[str], Job] | None = None,
         turns: KernelTurns | None = None,
         place: ReservedOutput | None = None,

@@ -16,13 +16,12 @@ from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import list_collections
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip
 from jupyter_serprof.experiments.sizes.subject import GENERATORS, Data, data_of, list_data
-from jupyter_serprof.model import Sweep, Trace, UsageError
+from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_bytes
-from jupyter_serprof.panel.panel import Panel
+from jupyter_serprof.panel.panel import Keep, Panel
 from jupyter_serprof.panel.runner import Job, Plan, Scale, Source, Way, Words
 
 Namespace = Callable[[], Mapping[str, object]]
-Keep = Callable[[Sweep | Trace, Callable[[Sweep | Trace], bool]], object]
 
 
 def _value_of(namespace: Namespace, name: str) -> object:

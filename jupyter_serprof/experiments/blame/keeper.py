@@ -14,7 +14,7 @@ from typing import Any
 
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
-from jupyter_serprof.experiments.engine.recording import Deaf, Recording
+from jupyter_serprof.experiments.engine.recording import Deaf, Raised, Recording
 from jupyter_serprof.objects.walk import payloads
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import pickle_places, unhooked
@@ -97,12 +97,10 @@ class KeepingRecording(Recording):
         super().start()
         self._is_keeping = True
 
-    def stop(
-        self, error_type: type[BaseException] | None = None, error: BaseException | None = None
-    ) -> None:
+    def stop(self, error: Raised = None) -> None:
         """Keep and record no more; called again it does nothing."""
         self._is_keeping = False
-        super().stop(error_type, error)
+        super().stop(error)
         remove_all(self._subscriptions)
         self._subscriptions.clear()
 
@@ -192,10 +190,8 @@ def way_of(place: str, keywords: dict[str, Any], result: object) -> str:
 class TryingRecording(KeepingRecording):
     """A recording whose values are tried; of code that raised nothing is kept."""
 
-    def stop(
-        self, error_type: type[BaseException] | None = None, error: BaseException | None = None
-    ) -> None:
+    def stop(self, error: Raised = None) -> None:
         """Stop both, and let go after an error."""
-        super().stop(error_type, error)
-        if error_type is not None:
+        super().stop(error)
+        if error is not None:
             self.let_go()

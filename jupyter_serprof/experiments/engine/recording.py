@@ -27,6 +27,7 @@ _BACKGROUND = ("import", "gc", "python.wait")
 
 #: A kernel interrupts an ``await`` by cancelling it.
 _INTERRUPTS = (KeyboardInterrupt, CancelledError)
+Raised = BaseException | type[BaseException] | None
 _SHOWN = "IPython.core.interactiveshell:InteractiveShell.showtraceback"
 
 
@@ -74,14 +75,12 @@ class Recording:
         self._recorder.begin()
         return self
 
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Stop the clock and remove everything; an exception passes through."""
         try:
-            self.stop(error_type, error)
+            self.stop(error)
         except BaseException:  # Ctrl-C before it began
-            self.stop(error_type)
+            self.stop(error and type(error))
             raise
 
     def start(self) -> None:
@@ -93,26 +92,26 @@ class Recording:
             self.stop()
             raise
 
-    def stop(
-        self, error_type: type[BaseException] | None = None, error: BaseException | None = None
-    ) -> None:
+    def stop(self, error: Raised = None) -> None:
         """Stop the clock and remove everything; called again it does nothing.
 
         Parameters
         ----------
-        error_type, error
-            What the code raised, if it did.
+        error
+            What the code raised, if it did; its type where nobody looks into it.
         """
         end_ns = self._recorder.now()
-        if self._recorder.end_ns is None and error_type is not None:
-            is_interrupt = issubclass(error_type, _INTERRUPTS)
+        if self._recorder.end_ns is None and error is not None:
+            kind = error if isinstance(error, type) else type(error)
+            is_interrupt = issubclass(kind, _INTERRUPTS)
             self._outcome = "interrupted" if is_interrupt else "error"
         with held():
             self._recorder.stop(end_ns)
             if self._at_traceback is not None:
                 self._at_traceback.remove()
         try:
-            self._refused = self._refused or refused_part(error)
+            known = None if isinstance(error, type) else error
+            self._refused = self._refused or refused_part(known)
         except Exception as ours:  # noqa: BLE001  (what the code raised is for the user)
             self._recorder.failures[f"what could not be pickled: {describe_failure(ours)}"] += 1
 
@@ -133,7 +132,7 @@ class Recording:
 
         def note_shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
             if kwargs.get("running_compiled_code") and is_ours():
-                self.stop(*sys.exc_info()[:2])
+                self.stop(sys.exc_info()[1])
             return args, kwargs, None
 
         with held(), suppress(AttributeError, ImportError, TypeError):
