@@ -325,8 +325,7 @@ def _word(text: str) -> tuple[str, str]:
     except ValueError as error:
         message = f"a quote is not closed: {text}"
         raise UsageError(message) from error
-    rest = text[stream.tell() :]
-    return word, rest.strip()
+    return word, text[stream.tell() :].strip()
 
 
 def _converted(flag: str, wants: str, value: str) -> object:

@@ -151,12 +151,8 @@ CALLER = "client/main"
 _LATEST = 1e18
 
 
-class TimelineError(Exception):
-    """A timeline cannot be right; the message says what is wrong with it."""
-
-
 def _refuse(problem: str) -> NoReturn:
-    raise TimelineError(problem)
+    raise DocumentError(problem)
 
 
 def _text(value: object) -> str:
@@ -214,7 +210,7 @@ def import_timeline(
     data = _parsed(file) if file else source
     try:
         return _trace(data, name or title)
-    except TimelineError as error:
+    except DocumentError as error:
         message = f"{title}: {error}. {_EXPECTED}"
         raise DocumentError(message) from None
 

@@ -150,8 +150,7 @@ def _spans(trace: Trace) -> Rows:
         )
         for index, span in enumerate(trace.spans)
     ]
-    heads = (*_SPANS, *(_GROUP if trace.groups else ()))
-    return Rows(heads, lines)
+    return Rows((*_SPANS, *(_GROUP if trace.groups else ())), lines)
 
 
 def _group_of(trace: Trace, begins: Sequence[int], span: Span) -> tuple[int, str]:

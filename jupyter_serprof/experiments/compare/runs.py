@@ -49,8 +49,7 @@ def stopped(before: Trace | Sweep, after: Made) -> Made:
     else:
         warm = sum(not point.cold for point in after.points)
         said = f"stopped after {counted(warm, 'warm run')}, not compared with {code_text(name)}"
-    known = after.summary or Summary("")
-    return replace(after, summary=replace(known, headline=said))
+    return replace(after, summary=replace(after.summary or Summary(""), headline=said))
 
 
 class Against:

@@ -23,6 +23,8 @@ Document = Trace | Sweep
 Steps = Generator[None, None, None]
 Made = TypeVar("Made", bound=Document)
 Made_co = TypeVar("Made_co", bound=Document, covariant=True)
+#: What is called with the document so far; None tells nothing.
+Tell = Callable[[Made], None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class Telling(Generic[Made]):
     telling, and medians do not move.
     """
 
-    tell: Callable[[Made], None] | None = None
+    tell: Tell[Made] = None
     _next_s: float = field(default_factory=lambda: time.monotonic() + QUIET_S, init=False)
     _has_told: bool = field(default=False, init=False)
 
@@ -145,9 +147,7 @@ class Telling(Generic[Made]):
 
 
 def steps_of(
-    experiment: Experiment[Made],
-    tell: Callable[[Made], None] | None = None,
-    stopper: Stopper | None = None,
+    experiment: Experiment[Made], tell: Tell[Made] = None, stopper: Stopper | None = None
 ) -> Steps:
     """Make the steps of an experiment, and tell between them what was measured so far.
 
@@ -173,9 +173,7 @@ def steps_of(
 
 
 def complete(
-    experiment: Experiment[Made],
-    tell: Callable[[Made], None] | None = None,
-    stopper: Stopper | None = None,
+    experiment: Experiment[Made], tell: Tell[Made] = None, stopper: Stopper | None = None
 ) -> None:
     """Make all steps; what the user's code raises comes out as it is, `StopIteration` too."""
     __tracebackhide__ = True
@@ -202,9 +200,7 @@ _RESUME = "import jupyter_serprof as sp; sp.resume()"
 
 
 def run(
-    experiment: Experiment[Made],
-    tell: Callable[[Made], None] | None = None,
-    stopper: Stopper | None = None,
+    experiment: Experiment[Made], tell: Tell[Made] = None, stopper: Stopper | None = None
 ) -> Made:
     """Measure what is left of an experiment and return its document; parameters as `steps_of`.
 

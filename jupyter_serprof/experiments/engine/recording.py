@@ -103,8 +103,7 @@ class Recording:
         end_ns = self._recorder.now()
         if self._recorder.end_ns is None and error is not None:
             kind = error if isinstance(error, type) else type(error)
-            is_interrupt = issubclass(kind, _INTERRUPTS)
-            self._outcome = "interrupted" if is_interrupt else "error"
+            self._outcome = "interrupted" if issubclass(kind, _INTERRUPTS) else "error"
         with held():
             self._recorder.stop(end_ns)
             if self._at_traceback is not None:

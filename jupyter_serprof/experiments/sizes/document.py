@@ -77,8 +77,7 @@ class SizeRecord(SweepRecord[Cell]):
         variants = (self._variant(transport, waiting) for transport in self.transports)
         sweep = self.made("sweep", variants, cells)
         if self._has_no_axis(sweep):
-            title = f"{self.transports[0].title}, {self.parameter}"
-            sweep = apart(sweep, cells, title)
+            sweep = apart(sweep, cells, f"{self.transports[0].title}, {self.parameter}")
         if has_lines:
             return with_findings(sweep, summarize_growth)
         # While it grows: lines are fitted at the end, they take a while.

@@ -119,18 +119,14 @@ def _paint_curve(image: Image, curve: Stroke) -> None:
     fine = [((x - left + 0.5) * _FINE, (y - upper + 0.5) * _FINE) for x, y in curve.points]
     if curve.is_filled:
         draw.polygon(fine, fill=255)
-    for piece in () if curve.is_filled else _pieces(fine, is_dotted=curve.is_dotted):
-        draw.line(piece, fill=255, width=round(curve.width * _FINE), joint="curve")
-    small = mask.resize(size, Pixels.Resampling.BOX)
-    image.paste(curve.color, (left, upper), small)
+    else:
+        for piece in _dashes(fine) if curve.is_dotted else [fine]:
+            draw.line(piece, fill=255, width=round(curve.width * _FINE), joint="curve")
+    image.paste(curve.color, (left, upper), mask.resize(size, Pixels.Resampling.BOX))
 
 
-def _pieces(
-    points: list[tuple[float, float]], *, is_dotted: bool
-) -> list[list[tuple[float, float]]]:
-    """Return the whole line; of one that is dotted, which is straight, its dashes."""
-    if not is_dotted:
-        return [points]
+def _dashes(points: list[tuple[float, float]]) -> list[list[tuple[float, float]]]:
+    """Return the dashes of a line that is dotted, which is straight."""
     (x0, y0), (x1, y1) = points
     length = math.hypot(x1 - x0, y1 - y0) / _DASH / _FINE
     ends = [(at / length, min(1.0, (at + 1) / length)) for at in range(0, math.ceil(length), 2)]

@@ -103,8 +103,7 @@ def _gain_text(finding: Finding) -> str:
 def note_sentences(doc: Trace | Sweep) -> Iterator[str]:
     """Yield what a reader of the numbers should know about them."""
     if isinstance(doc, Trace) and not (doc.waterfall and doc.waterfall.rows):
-        cut = doc.outcome == "interrupted"
-        why = "none had ended" if cut else "nothing was serialized"
+        why = "none had ended" if doc.outcome == "interrupted" else "nothing was serialized"
         yield f"no stage was seen: {why}, or no probe could watch it"
     if doc.quality.spans_dropped:
         dropped = format_count(doc.quality.spans_dropped)
@@ -225,8 +224,7 @@ def _block(table: Table, columns: int) -> list[str]:
     more = [f"{counted(hidden, 'more row')} in the document"] if hidden else []
     note = [table.note] if table.note else []
     said = [line for text in (*more, *note) for line in wrap(clean(text), columns)]
-    title = clip(clean(table.title), columns)
-    return [title, *table_lines(chosen, columns), *said]
+    return [clip(clean(table.title), columns), *table_lines(chosen, columns), *said]
 
 
 def largest_rows(table: Table, most: int) -> list[int]:
