@@ -23,14 +23,11 @@ _LOADED = "_jupyter_serprof_loaded"
 
 
 class _Loaded:
-    """Everything that one shell was given, so that it can be taken away again."""
+    """Gives a shell magics, transformer, events and completions, and takes them away again."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.cell = CellRecorder(shell)
         self.events = {"pre_run_cell": self.cell.before, "post_run_cell": self.cell.after}
-
-    def add(self, shell: InteractiveShell) -> None:
-        """Give the shell its magics, transformer, events and completions."""
         for syntax in SYNTAXES.values():
             for kind in ("line", "cell"):
                 magic = _magic(shell, syntax, is_cell=kind == "cell")
@@ -58,9 +55,7 @@ class _Loaded:
 def load(shell: InteractiveShell) -> None:
     """Load the extension into a shell; loading it again does nothing."""
     if getattr(shell, _LOADED, None) is None:
-        loaded = _Loaded(shell)
-        loaded.add(shell)
-        setattr(shell, _LOADED, loaded)
+        setattr(shell, _LOADED, _Loaded(shell))
 
 
 def unload(shell: InteractiveShell) -> None:

@@ -9,23 +9,7 @@ from functools import partial
 from itertools import chain
 
 from jupyter_serprof.analysis.outline import Entry, entries_of, outline, stored_lines
-from jupyter_serprof.model import Row, Stage, Trace, Waterfall, stages_of
-from jupyter_serprof.model.units import (
-    NOT_APPLICABLE,
-    NOT_SEEN,
-    RATE_FLOOR_BYTES,
-    bytes_per_s,
-    clean,
-    column_digits,
-    column_unit,
-    format_bytes,
-    format_count,
-    format_fixed,
-    format_rate,
-    format_share,
-    last_digits,
-    share_tenths,
-)
+from jupyter_serprof.model import Row, Stage, Trace, Waterfall, stages_of, units
 from jupyter_serprof.views.kit import bars
 from jupyter_serprof.views.kit.lines import clip, plain, wrap
 from jupyter_serprof.views.kit.table import (
@@ -75,10 +59,10 @@ class Line:
     lane: str
     self_text: str
     share_text: str
-    size_text: str = NOT_APPLICABLE
-    rate_text: str = NOT_APPLICABLE
-    memcpy_text: str = NOT_APPLICABLE
-    faults_text: str = NOT_APPLICABLE
+    size_text: str = units.NOT_APPLICABLE
+    rate_text: str = units.NOT_APPLICABLE
+    memcpy_text: str = units.NOT_APPLICABLE
+    faults_text: str = units.NOT_APPLICABLE
     depth: int = 0
     kind: str = "stage"
     members: tuple[tuple[Row, Stage], ...] = ()
@@ -97,7 +81,7 @@ class StageTable:
 def quantities(table: StageTable) -> list[Quantity[Line]]:
     """Return the columns of numbers that say something, for characters, Markdown and pixels."""
     unit, wall, share = table.unit, table.wall_text, table.wall_share_text
-    unmeasured = (NOT_APPLICABLE, NOT_SEEN, "0")
+    unmeasured = (units.NOT_APPLICABLE, units.NOT_SEEN, "0")
     every: Sequence[Quantity[Line]] = (
         Quantity(("self", unit), lambda line: line.self_text, wall, is_bold=True),
         Quantity(("share", "%"), lambda line: line.share_text, share, is_bold=True),
@@ -123,12 +107,12 @@ def table_of(trace: Trace, most_rows: int | None = MOST_ROWS) -> StageTable:
     """
     waterfall = waterfall_of(trace)
     entries = entries_of(trace) if most_rows is None else outline(trace, most_rows)
-    unit = column_unit(trace.wall_ns)
+    unit = units.column_unit(trace.wall_ns)
     digits, last = _digits(trace)
     lines = _lines(trace, entries, digits, _lane_names(trace, waterfall))
     numbers = _numbers(trace, waterfall.unaccounted_ns, last)
     rest = Line("Unaccounted", None, "other", False, "", "", *numbers, kind="rest")  # noqa: FBT003
-    total = "100.0" if trace.wall_ns else NOT_APPLICABLE
+    total = "100.0" if trace.wall_ns else units.NOT_APPLICABLE
     return StageTable(unit.name, (*lines, rest), unit.text(trace.wall_ns), total)
 
 
@@ -138,12 +122,12 @@ def _digits(trace: Trace) -> tuple[dict[int, int], int]:
     They are handed down the stored outline, so that folding and opening changes no number; the
     front end does the same (``labextension/src/waterfall/columns.ts``).
     """
-    waterfall, unit = waterfall_of(trace), column_unit(trace.wall_ns)
+    waterfall, unit = waterfall_of(trace), units.column_unit(trace.wall_ns)
     digits: dict[int, int] = {}
 
     def hand_down(whole: int, entries: Sequence[Entry], *others: int) -> int:
         owned = [*(entry.self_ns for entry in entries), *others]
-        given = column_digits(owned, whole, unit.decimals, unit.unit_ns)
+        given = units.column_digits(owned, whole, unit.decimals, unit.unit_ns)
         for entry, own in zip(entries, given, strict=False):
             if entry.inside:
                 hand_down(own, entry.inside)
@@ -151,7 +135,7 @@ def _digits(trace: Trace) -> tuple[dict[int, int], int]:
                 digits.update(dict.fromkeys(entry.at, own))
         return given[-1]
 
-    whole = last_digits(trace.wall_ns, unit.decimals, unit.unit_ns)
+    whole = units.last_digits(trace.wall_ns, unit.decimals, unit.unit_ns)
     return digits, hand_down(whole, stored_lines(trace), waterfall.unaccounted_ns)
 
 
@@ -160,9 +144,9 @@ def _numbers(trace: Trace, ns: int, digits: int) -> tuple[str, str]:
 
     A share is told in headline, facts and findings, too, and is the same in all of them.
     """
-    decimals = column_unit(trace.wall_ns).decimals
-    share = format_share(ns / trace.wall_ns).removesuffix(" %") if ns else "0"
-    return format_fixed(digits / 10**decimals, decimals) if ns else "0", share
+    decimals = units.column_unit(trace.wall_ns).decimals
+    share = units.format_share(ns / trace.wall_ns).removesuffix(" %") if ns else "0"
+    return units.format_fixed(digits / 10**decimals, decimals) if ns else "0", share
 
 
 def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
@@ -175,7 +159,9 @@ def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
     counts = Counter(kinds.get(key, key) for key in keys)
     names = {key: kinds.get(key, key) for key in keys}
     return {
-        key: clean(f"{name}s" if key.startswith(_THREADS) else name if counts[name] == 1 else key)
+        key: units.clean(
+            f"{name}s" if key.startswith(_THREADS) else name if counts[name] == 1 else key
+        )
         for key, name in names.items()
     }
 
@@ -198,11 +184,11 @@ def _line(trace: Trace, entry: Entry, printed: tuple[str, str], lanes: dict[str,
     row = rows[0] if len(rows) == 1 else sum_of(rows, entry.key)
     is_sum = entry.kind in {"group", "more"}  # of lines below it, and no stage by itself
     line = Line(
-        title=clean(entry.title),
+        title=units.clean(entry.title),
         row=row,
         family=entry.family,
         waits=entry.waits,
-        count=f"×{format_count(row.count)}" if row.count > 1 else "",  # noqa: RUF001
+        count=f"×{units.format_count(row.count)}" if row.count > 1 else "",  # noqa: RUF001
         lane="" if is_sum else lanes[row.lane],
         self_text=printed[0],
         share_text=printed[1],
@@ -239,37 +225,37 @@ def work_and_wait(line: Line) -> tuple[Row | None, Row | None]:
 
 
 def _with_bytes(trace: Trace, line: Line, row: Row) -> Line:
-    unknown = NOT_SEEN if line.family in _CARRIES_BYTES else NOT_APPLICABLE
-    rate = bytes_per_s(row.copied_bytes, row.busy_ns)
-    is_heading = line.kind == "heading"
+    unknown = units.NOT_SEEN if line.family in _CARRIES_BYTES else units.NOT_APPLICABLE
+    rate = units.bytes_per_s(row.copied_bytes, row.busy_ns)
+    is_heading, faults = line.kind == "heading", row.minor_faults
     return replace(
         line,
-        size_text=unknown if row.size_bytes is None else format_bytes(row.size_bytes),
-        rate_text=NOT_APPLICABLE if is_heading else _rate_text(row, rate, unknown),
+        size_text=unknown if row.size_bytes is None else units.format_bytes(row.size_bytes),
+        rate_text=units.NOT_APPLICABLE if is_heading else _rate_text(row, rate, unknown),
         memcpy_text=_memcpy_text(rate, trace.limits.memcpy_bytes_per_s),
-        faults_text=NOT_APPLICABLE if row.minor_faults is None else format_count(row.minor_faults),
+        faults_text=units.NOT_APPLICABLE if faults is None else units.format_count(faults),
     )
 
 
 def _rate_text(row: Row, rate: float | None, unknown: str) -> str:
     if rate is not None:
-        return format_rate(rate)
-    if row.size_bytes is None or row.size_bytes < RATE_FLOOR_BYTES:
-        return NOT_APPLICABLE
+        return units.format_rate(rate)
+    if row.size_bytes is None or row.size_bytes < units.RATE_FLOOR_BYTES:
+        return units.NOT_APPLICABLE
     if row.copied_bytes is None:
         return unknown
-    return ZERO_COPY if row.copied_bytes == 0 else NOT_APPLICABLE
+    return ZERO_COPY if row.copied_bytes == 0 else units.NOT_APPLICABLE
 
 
 def _memcpy_text(rate: float | None, memcpy_bytes_per_s: float | None) -> str:
     if rate is None:
-        return NOT_APPLICABLE
+        return units.NOT_APPLICABLE
     if not memcpy_bytes_per_s or memcpy_bytes_per_s < 0:
-        return NOT_SEEN
+        return units.NOT_SEEN
     share = rate / memcpy_bytes_per_s
-    if share_tenths(share) > 1000:  # noqa: PLR2004
+    if units.share_tenths(share) > 1000:  # noqa: PLR2004
         return SEVERAL_THREADS
-    return "< 1 %" if share < 0.005 else format_share(share, decimals=0)  # noqa: PLR2004
+    return "< 1 %" if share < 0.005 else units.format_share(share, decimals=0)  # noqa: PLR2004
 
 
 def words_of(cells: Iterable[str]) -> list[str]:
