@@ -332,12 +332,9 @@ def _converted(flag: str, wants: str, value: str) -> object:
     if not value or (value.startswith("-") and wants != "TEXT"):
         message = f"{flag} needs a value: {flag} {wants}"
         raise UsageError(message)
-    if wants == "N":
-        return _number(flag, value)
-    if wants == "SECONDS":
-        return _seconds(flag, value)
-    if wants == "n=FROM:TO:COUNT":
-        return parse_range(flag, value)
+    readers = {"N": _number, "SECONDS": _seconds, "n=FROM:TO:COUNT": parse_range}
+    if wants in readers:
+        return readers[wants](flag, value)
     if wants == "LIST":
         return tuple(part.strip() for part in value.split(",") if part.strip())
     if wants == "NAME" and not _is_name(value):
@@ -355,8 +352,7 @@ def _number(flag: str, value: str) -> int:
 
 
 def _seconds(flag: str, value: str) -> float:
-    seconds = _positive(value)
-    if seconds is None:
+    if (seconds := _positive(value)) is None:
         message = f"{flag} needs a number of seconds above 0, not {value!r}: {flag} 60"
         raise UsageError(message)
     return seconds

@@ -265,10 +265,9 @@ def _sweep_sentence(sweep: Sweep) -> str:
         return _sizes_sentence(sweep)
     named = []
     for variant in sweep.variants:
-        runs = runs_of(sweep, variant)
-        title = clean(variant.title)
-        times = " and ".join(f"{time_text(run)} {run.label}" for run in runs[-2:])
-        named.append(f"{title} {times}" if runs else f"{title} {variant.state}")
+        runs = runs_of(sweep, variant)[-2:]
+        times = " and ".join(f"{time_text(run)} {run.label}" for run in runs)
+        named.append(f"{clean(variant.title)} {times or variant.state}")
     return f"Bars of {len(named)} variants: {', '.join(named)}."
 
 
