@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from jupyter_serprof.analysis.spans import NAME, indexed, inside, number, self_share, text
 from jupyter_serprof.model import Finding, Limits, Span, Trace
 from jupyter_serprof.model.units import (
-    bytes_per_s,
     counted,
     format_bytes,
     format_count,
@@ -160,7 +159,7 @@ def _slowly(span: Span, size: int, trace: Trace) -> str:
 
 
 def _rate_and_share(span: Span, size: int, trace: Trace) -> tuple[float, float]:
-    rate = bytes_per_s(size, span.duration_ns) or 0.0
+    rate = size / max(1, span.duration_ns) * 1e9
     return rate, rate / (trace.limits.memcpy_bytes_per_s or 1)
 
 

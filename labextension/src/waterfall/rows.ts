@@ -89,8 +89,8 @@ function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: Ch
   const { columns } = scene;
   const plot = blockPlot(scene, node);
   const mark = node.kind === "group" ? null : swatch(familyOf(node.stage?.family));
-  const told =
-    node.kind === "more" ? `, ${format.percent(node.self_ns / scene.trace.wall_ns)}` : "";
+  const share = columns.find((column) => column.name === "share")?.sum(rowsIn(node));
+  const told = node.kind === "more" ? `, ${share}\u00a0%` : "";
   const name = element("span", "jsp-stage-name", node.title + told);
   const tr = line([mark, name], plot.node, columns, (column) => column.sum(rowsIn(node)));
   tr.classList.add(`jsp-block-${node.kind}`);
