@@ -14,7 +14,14 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
-from jupyter_serprof.objects.ask import is_exactly, items_of, kind_module, of_class, state_of
+from jupyter_serprof.objects.ask import (
+    is_exactly,
+    items_of,
+    kind_module,
+    of_class,
+    size_bytes,
+    state_of,
+)
 
 #: Smaller pickles are not looked at.
 LOOK_BYTES = 1_000_000
@@ -49,6 +56,7 @@ class Look(NamedTuple):
     large_bytes: int | None
     samples: tuple[bytes, ...] = ()
     contiguous_bytes: int | None = None
+    arrow_bytes: int | None = None
 
 
 def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (bytes or a view)
@@ -70,11 +78,13 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
         return None
     protocol = data[1]
     form = contiguous_bytes(value) if size >= _FORM_BYTES and protocol < _HANDS_OVER else None
+    is_arrow = kind_module(type(value)).partition(".")[0] == "pyarrow"
+    arrow = size_bytes(value) if is_arrow else None  # of a slice its own rows
     frames, large = _chain(data) if protocol >= _HAS_FRAMES else (None, 0)
     if frames is None:
-        return Look(None, None, (), form)
+        return Look(None, None, (), form, arrow)
     small = sum(length for _, length in frames)
-    return Look(small, large, tuple(_samples(data, frames, small)), form)
+    return Look(small, large, tuple(_samples(data, frames, small)), form, arrow)
 
 
 def _chain(data: Any) -> tuple[list[tuple[int, int]] | None, int]:  # noqa: ANN401
@@ -150,9 +160,8 @@ def _attributes(value: object) -> Iterator[object]:
 
 def details_of(look: Look) -> dict[str, Any]:
     """Return the details of a span: bytes by kind, and about how many objects they hold."""
-    details: dict[str, Any] = {}
-    if look.contiguous_bytes is not None:
-        details["contiguous_bytes"] = look.contiguous_bytes
+    known = {"contiguous_bytes": look.contiguous_bytes, "arrow_bytes": look.arrow_bytes}
+    details: dict[str, Any] = {key: size for key, size in known.items() if size is not None}
     if look.small_bytes is None:
         return details
     details |= {"small_bytes": look.small_bytes, "large_bytes": look.large_bytes}

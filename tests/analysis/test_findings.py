@@ -37,6 +37,12 @@ def in_band(
     )
 
 
+def sliced(arrow_bytes: int) -> Trace:
+    """Return a pickle of a megabyte that is of an Arrow table with so many bytes."""
+    known = {"in_band_bytes": 1_000_000, "arrow_bytes": arrow_bytes}
+    return make_trace([("pickle.dumps", CALLER, 0, 10, 1_000_000, -1, known)])
+
+
 def walked(
     elements: int | None,
     walk_ms: float,
@@ -298,6 +304,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         ),
         (in_band(2_000_000, "", large_bytes=0), in_band(2_000_000, "object", large_bytes=0)),
     ],
+    "pickle.slice": [(sliced(100_001), sliced(100_000))],
     "ray.msgpack-walk": [
         (walked(9_999, 20), walked(10_000, 20)),
         (walked(10_000, 9.9), walked(10_000, 10)),

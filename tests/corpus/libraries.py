@@ -115,7 +115,7 @@ def polars_in_each_submit():
     return (lambda: heads(frame)), (lambda: heads(client.scatter(frame, broadcast=True)))
 
 
-@entry("none: arrow.apache.org/python/ipc#slices", "pickle.slice-of-a-buffer", needs=("pyarrow",))
+@entry("none: arrow.apache.org/python/ipc#slices", "pickle.slice", needs=("pyarrow",))
 def pyarrow_slices():
     """Slices of an Arrow table: pickle writes the whole buffers of each."""
     import pyarrow as pa

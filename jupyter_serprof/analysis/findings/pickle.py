@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import NAME, indexed, inside, number, self_share, text
+from jupyter_serprof.analysis.spans import NAME, WORDS, indexed, inside, number, self_share, text
 from jupyter_serprof.model import Finding, Limits, Span, Trace
 from jupyter_serprof.model.units import (
     counted,
@@ -29,6 +29,8 @@ SMALL_BYTES = 1_000_000
 #: A pickle of little is slow, too, that takes so much of the time; many small objects take less.
 SLOW_SHARE, SLOW_NS_PER_BYTE = 0.2, 1_000
 SMALL_NS = 20_000_000
+#: Bytes of a pickle for one of the rows that it is of.
+SLICED_TIMES = 10
 #: Of the speed of a copy: below it the bytes are not the work.
 SMALL_SHARE = 0.03
 MANY_OBJECTS = 10_000
@@ -173,6 +175,24 @@ def _rounded(count: int) -> int:
     return round(count, 2 - len(str(count)))
 
 
+def slice_of_a_table(trace: Trace) -> Iterable[Finding]:
+    """Slices of Arrow tables: pickle writes the buffers behind them, with all rows of the table."""
+    for index, span in indexed(trace, "pickle.dumps"):
+        own, size = number(span, "arrow_bytes"), number(span, "in_band_bytes") or 0
+        if own is not None and size >= SLICED_TIMES * max(1, own):
+            yield Finding(
+                "pickle.slice",
+                "warn",
+                f"a slice of {format_bytes(own)} was pickled with {format_bytes(size)} behind it",
+                {"arrow_bytes": own, "in_band_bytes": size},
+                f"import pyarrow as pa; {NAME} = {NAME}.take(pa.array(range(len({NAME}))))"
+                f"   # its own rows\n{WORDS}`take` of its rows, or Arrow IPC, leaves the rest",
+                spans=(index,),
+                because="an Arrow slice is a view, and pickle writes whole buffers",
+                share=self_share(trace, "pickle.dumps", "pickle.loads"),
+            )
+
+
 def unpicklable(trace: Trace) -> Iterable[Finding]:
     """Find a run that ended with an error after a pickle had failed."""
     if trace.outcome != "error":
@@ -265,6 +285,7 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     old_protocol,
     small_objects,
     slow_for_its_bytes,
+    slice_of_a_table,
     unpicklable,
     collector,
 )
