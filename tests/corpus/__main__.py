@@ -198,11 +198,15 @@ def closing(rows: list[Row]) -> str:
     ran = [row for row in rows if row.trace]
     ruled = [row for row in ran if row.entry.rule]
     headlines = [len((row.trace.summary or Summary("")).headline) for row in ran if row.trace]
+    told = [(1 - 1 / row.gain, 1 - 1 / row.promise) for row in ruled if row.gain and row.promise]
     return (
         f"{len(rows)} entries, {len(rows) - len(ran)} skipped; rule fired: "
         f"{sum(row.is_named for row in ruled)} of {len(ruled)}; twins with a warning: "
         f"{sum(bool(row.warned) for row in ran)}; headlines above {LONGEST_HEADLINE}: "
-        f"{sum(length > LONGEST_HEADLINE for length in headlines)}"
+        f"{sum(length > LONGEST_HEADLINE for length in headlines)}; of the time that a cause "
+        f"explains its twin saves two thirds or more: "
+        f"{sum(1.5 * saved >= promised for saved, promised in told)} of {len(told)}, and no more "
+        f"than half as much again: {sum(saved <= 1.5 * promised for saved, promised in told)}"
     )
 
 
