@@ -26,6 +26,7 @@ from jupyter_serprof.probes.dask.cluster import (
     clusters_of,
     is_talk,
     patience_s,
+    shipped,
 )
 from jupyter_serprof.probes.dask.computations import (
     SentGraph,
@@ -267,7 +268,8 @@ class DaskProbe(Probe):
     def forget(self) -> None:
         """Stop listening in the child of a fork; the agents elsewhere are the parent's."""
         super().forget()
-        if agent := sys.modules.get(agent_name()):
+        # Without a cluster there is none; making its name takes 60 ms.
+        if shipped.cache_info().currsize and (agent := sys.modules.get(agent_name())):
             agent.forget()
 
     def refine(self, run: Page) -> None:
