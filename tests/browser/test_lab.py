@@ -171,9 +171,7 @@ def test_a_profile_is_exported_without_a_kernel(
     page.locator(".jsp-menu > summary").nth(1).click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Page (HTML)").locator("visible=true").click()
-    by_menu = download.value.path().read_text("utf-8")
-
-    assert by_menu == saved["html"].read_text("utf-8")
+    assert download.value.path().read_text("utf-8") == saved["html"].read_text("utf-8")
     assert {kind: path.name for kind, path in saved.items()} == {
         kind: f"a.serprof.{kind}" for kind in saved
     }

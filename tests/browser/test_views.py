@@ -87,6 +87,22 @@ def test_a_card_tells_what_is_known_of_a_part(screen: Screen) -> None:
     screen.shoot()
 
 
+#: Which texts of a chart or of heads cover each other, by their boxes, and what is not seen whole.
+_COVERED = """() => {
+  const nodes = document.querySelectorAll(".jsp-chart text, .jsp-table thead *, .jsp-remedy pre");
+  const texts = [...nodes].flatMap((node) => [...node.childNodes])
+    .filter((text) => text.nodeType === 3 && text.parentNode.checkVisibility());
+  const boxes = texts.map((text) => {
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    return [...range.getClientRects()];
+  });
+  const cover = (some, others) => some.some((a) => others.some((b) => a.left < b.right
+    && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2));
+  const isCut = ({ parentNode: pre }) => pre.tagName === "PRE" && pre.scrollWidth > pre.clientWidth;
+  return texts.filter((text, i) => isCut(text)
+    || boxes.some((box, j) => j < i && cover(box, boxes[i]))).map((text) => text.data);
+}"""
 DOCUMENTS = {
     "anatomy": full_trace,
     "compare": full_trace,
@@ -108,6 +124,7 @@ def test_a_view_fits_its_output(screen: Screen, view: str) -> None:
 
         screen.shoot(f"-{view}-{scheme}-{width}")
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        assert page.evaluate(_COVERED) == []
         assert screen.violations("main") == []
 
 
@@ -130,17 +147,6 @@ def test_the_time_axis_keeps_its_part(screen: Screen, width: int) -> None:
         is_wide = width == 1100 or (width > WIDTHS[-1] and view != "compare")
         assert axis >= (0.45 * whole if is_wide else 120)
         assert left.split() == leaving[: len(left.split())]
-
-
-#: Which texts of a chart cover each other, by their boxes.
-_COVERED = """() => {
-  const texts = [...document.querySelectorAll(".jsp-chart text")];
-  const boxes = texts.map((text) => text.getBoundingClientRect());
-  const cover = (a, b) => a.left < b.right && b.left < a.right
-    && a.top < b.bottom - 2 && b.top < a.bottom - 2;
-  return texts.filter((_, i) => boxes.some((box, j) => j < i && cover(box, boxes[i])))
-    .map((text) => text.textContent);
-}"""
 
 
 def crossing_sweep(count: int) -> dict[str, Any]:

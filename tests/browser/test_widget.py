@@ -123,8 +123,7 @@ def test_a_round_trip_grows_on_the_screen_until_it_is_stopped(
     count = rows.count()
     rows.nth(count + 2).wait_for()
 
-    chosen = widget.locator("[role=radio][aria-checked=true]")
-    assert chosen.inner_text() == "Table"
+    assert widget.locator("[role=radio][aria-checked=true]").inner_text() == "Table"
     screen.command("notebook:interrupt-kernel")
     page.locator(IN_OUTPUT).wait_for()
     page.locator(".jp-OutputArea-output", has_text="KeyboardInterrupt").first.wait_for()

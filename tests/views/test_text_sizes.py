@@ -43,9 +43,7 @@ def size_sweeps(draw: st.DrawFn) -> Sweep:
 @given(size_sweeps(), st.integers(40, 120))
 def test_any_sweep_over_sizes_fits_its_lines(sweep: Sweep, width: int) -> None:
     """Damaged lines and crossovers are left out; nothing raises, nothing is wider than asked."""
-    said = text(sweep, width=width)
-
-    assert max(columns_of(line) for line in said.split("\n")) <= width
+    assert max(columns_of(line) for line in text(sweep, width=width).split("\n")) <= width
 
 
 SIZES = make_sizes()
