@@ -262,9 +262,7 @@ def test_quality_says_what_watching_costs() -> None:
         pass
     recorder.stop()
 
-    cost_ns = trace_of(recorder).quality.span_cost_ns
-
-    assert isinstance(cost_ns, int)
+    assert isinstance(trace_of(recorder).quality.span_cost_ns, int)
     assert trace_of(written(record(INNER, 1, 2))).quality.span_cost_ns is None
 
 

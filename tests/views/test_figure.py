@@ -141,6 +141,13 @@ def test_the_guide_line_of_one_memcpy_crosses_no_label() -> None:
         assert not left < next(iter(guides)) < right
 
 
+def test_a_place_that_is_too_long_is_told_by_its_first_part() -> None:
+    lanes = ("scheduler/offload-of-all", "scheduler/tasks-of-all")
+    rows = tuple(replace(make_row("ray.store", 0, 5 * MS), lane=lane) for lane in lanes)
+
+    assert "scheduler" in {label.text for label in _labels(sheet_of(make_trace(rows, 5 * MS)))}
+
+
 def test_parts_step_back_and_computations_stand_out() -> None:
     """A heading is read before its parts, the name of a computation before its stages."""
     labels = {label.text: label for label in _labels(sheet_of(several(2)))}

@@ -233,7 +233,9 @@ def _put_name(sheet: Sheet, frame: _Frame, line: tables.Line, middle: float) -> 
         at = x + sheet.measure(f"{title}  ", frame.size, False)  # noqa: FBT003
         sheet.put(at, middle, line.count, theme.muted, SMALL)
     if line.lane:
-        sheet.put(frame.lane_x, middle, line.lane, theme.muted, SMALL, room=_WIDEST_LANE)
+        fits = sheet.measure(line.lane, SMALL, False) <= _WIDEST_LANE  # noqa: FBT003
+        lane = line.lane if fits else line.lane.partition("/")[0]
+        sheet.put(frame.lane_x, middle, lane, theme.muted, SMALL, room=_WIDEST_LANE)
 
 
 def _put_numbers(
