@@ -1,16 +1,17 @@
 """Remedies with a real Ray: other forms go through its store, as the value went."""
 
 import sys
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 import ray
 
-from clusters.seen import recorded
+from clusters.seen import recorded, trace_of
 from jupyter_serprof.analysis import findings
 from jupyter_serprof.analysis.findings import ray_runs
-from jupyter_serprof.api import Tryout, run, try_remedies
+from jupyter_serprof.api import Tryout, record, run, try_remedies
 
 pytestmark = pytest.mark.usefixtures("cluster")
 
@@ -44,19 +45,33 @@ def test_a_reference_is_small_already() -> None:
     assert "%serprof --try ray.get(ref)" in sweep.summary.facts[0]
 
 
-def test_the_remedy_of_tiny_tasks_runs_as_it_is_pasted() -> None:
+@pytest.mark.parametrize(
+    ("code", "rule"),
+    [
+        ("values = ray.get([tiny.remote(x) for x in range(600)])", "ray.tiny-tasks"),
+        ("values = [ray.get(slow.remote(x)) for x in range(6)]", "ray.get-in-loop"),
+    ],
+)
+def test_a_remedy_runs_as_it_is_pasted_and_gives_the_same(code: str, rule: str) -> None:
     """The name is that of a remote function, which cannot be called."""
 
     @ray.remote
     def tiny(x: int) -> int:
         return x + 1
 
-    _, trace = recorded(lambda: ray.get([tiny.remote(x) for x in range(600)]))
+    @ray.remote
+    def slow(x: int) -> int:
+        time.sleep(0.05)
+        return x + 1
 
-    names: dict[str, Any] = {"ray": ray, "tiny": tiny}
-    [found] = [each for each in trace.findings if each.rule == "ray.tiny-tasks"]
+    names: dict[str, Any] = {"ray": ray, "tiny": tiny, "slow": slow}
+    with record(code) as recording:
+        exec(code, names)  # noqa: S102  (what a user types)
+    before = names.pop("values")
+
+    [found] = [each for each in trace_of(recording).findings if each.rule == rule]
     exec(found.remedy, names)  # noqa: S102  (our own line)
-    assert ray.get(names["many"].remote([1, 2])) == [2, 3]
+    assert list(np.ravel(names["values"])) == before
 
 
 @pytest.mark.parametrize(
