@@ -25,6 +25,7 @@ _SHOWN = 5
 #: A chain of helpers longer than this is not followed.
 _FUNCTIONS = 100
 _WRAPPERS = 9
+_GRAPH_CALLS = {"compute", "delayed", "persist"}
 _GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 
 
@@ -88,6 +89,16 @@ def globals_written(function: object) -> list[str]:
         if one.opname == "STORE_GLOBAL"
     ]
     return list(dict.fromkeys(names))
+
+
+def makes_graphs(function: types.FunctionType) -> bool:
+    """Tell whether the code of a function calls what makes or computes graphs of Dask."""
+    known, names = function.__globals__, _reads(function.__code__)
+    read = [known.get(name) for name in names if name in _GRAPH_CALLS | {"dask"}]
+    homes = [one.__name__ for one in read if is_a(one, types.ModuleType)]
+    homes += [one.__module__ or "" for one in read if is_a(one, types.FunctionType)]
+    is_dasks = any(home.partition(".")[0] == "dask" for home in homes)
+    return is_dasks and not _GRAPH_CALLS.isdisjoint(function.__code__.co_names)
 
 
 def captured_variables(remote: object) -> list[dict[str, object]]:

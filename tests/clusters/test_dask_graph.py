@@ -543,3 +543,34 @@ def test_an_index_that_is_set_is_known_where_its_steps_are_fused(*, is_fused: bo
 
     known = [_SORTS.isdisjoint(_steps(each.lower_completely())) for each in sent]
     assert known == [False, True]
+
+
+SHARED: dict[str, int] = {}
+
+
+def _keeps(value: int) -> None:
+    SHARED["last"] = value
+
+
+def _computes(value: int) -> object:
+    return dask.compute(dask.delayed(abs)(value))
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (_keeps, {"function": "_keeps", "writes": ["SHARED"], "makes_graphs": 0}),
+        (_computes, {"function": "_computes", "writes": [], "makes_graphs": 1}),
+        (abs, {}),
+        (graph_bytes, {}),
+    ],
+)
+def test_what_functions_of_a_small_graph_do_is_told(
+    function: Callable[..., object], told: dict[str, object], dask_client: Client
+) -> None:
+    kept = KeptGraphs()
+
+    kept.keep(3, sent(lambda: dask_client.submit(function, 1)), MB - 1)
+
+    assert kept.tables() == []
+    assert kept.details == {3: told}

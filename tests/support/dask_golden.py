@@ -145,6 +145,12 @@ def in_graphs(size: int) -> Trace:
     return run(graph=9_000_000, tables=[graph_table(("f", ARRAY, size, 1))] * 2)
 
 
+def submitted(**noted: object) -> Trace:
+    """Return a graph of one function of which something is noted."""
+    details = {"function": "keep", "computation": 0, **noted}
+    return make_trace([("dask.submit", CLIENT, 0, 5, None, -1, details)])
+
+
 def tiny(**changes: Any) -> Trace:
     """Return 400 tasks for which the scheduler needs as long as two threads compute."""
     return run(**{"schedule": 95, "compute": 100, **changes})
@@ -249,6 +255,8 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (in_threads(100, second=49), in_threads(100, second=50)),
         (in_threads(100, wall=260), in_threads(100, wall=240)),
     ],
+    "dask.global-write": [(submitted(writes=[]), submitted(writes=["SEEN"]))],
+    "dask.nested-delayed": [(submitted(makes_graphs=0), submitted(makes_graphs=1))],
     "dask.many-layers": [(run(layers=999), run(layers=1_000))],
     "dask.main-functions": [
         (run(mains=999), run(mains=1_000)),

@@ -11,6 +11,7 @@ from jupyter_serprof.analysis.spans import (
     indexed,
     number,
     self_share,
+    text,
     whole,
     word,
 )
@@ -283,6 +284,32 @@ def no_worker(trace: Trace) -> Iterable[Finding]:
         )
 
 
+def habits(trace: Trace) -> Iterable[Finding]:
+    """Find what functions do that goes wrong elsewhere, or is better done from here."""
+    for at, span in indexed(trace, "dask.submit"):
+        names, function = (span.details or {}).get("writes"), text(span, "function")
+        if isinstance(names, list) and names:
+            yield Finding(
+                "dask.global-write",
+                "info",
+                f"`{function}` writes to `{names[0]}`, a global that each worker has of its own",
+                {"names": ", ".join(map(str, names))},
+                "",
+                spans=(at,),
+                because="the one of the notebook stays as it is: return what is to be kept",
+            )
+        if number(span, "makes_graphs"):
+            yield Finding(
+                "dask.nested-delayed",
+                "info",
+                f"`{function}` makes and computes graphs inside of a task",
+                {"computation": number(span, "computation")},
+                "",
+                spans=(at,),
+                because="its worker waits meanwhile: make one graph here, of which all take tasks",
+            )
+
+
 RULES = (
     one_by_one,
     one_task,
@@ -292,4 +319,5 @@ RULES = (
     held_by_interpreter,
     pool_start,
     no_worker,
+    habits,
 )

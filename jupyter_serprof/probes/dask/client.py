@@ -296,6 +296,7 @@ class DaskProbe(Probe):
     def _add_facts(self, run: Page, sent: Sequence[SentGraph]) -> None:
         for entry in sent:
             entry.draft.extra = None
+            entry.draft.details |= self._kept.details.get(entry.draft.details["computation"], {})
         known = (cluster.scheduler.report for cluster in self._used)
         reports = [report for report in known if report is not None]
         add_sent(run, sent)

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from time import monotonic
 
 from jupyter_serprof.objects.ask import (
@@ -39,6 +40,7 @@ _SECONDS, _TEXT = 0.3, 120
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 #: Of one task; what is longer than this in a task is no small matter, and said.
 _MOST_IN_A_TASK = 2_000
+_MOST_FUNCTIONS = 20
 _SLOTS = ("func", "args", "kwargs", "value", "klass")
 
 
@@ -95,6 +97,17 @@ def _inside(value: object) -> Iterator[object]:
         yield from (attribute(value, name) for name in _SLOTS)
     elif not is_a(value, type | types.ModuleType):
         yield from (*items_of(value, _MOST_IN_A_TASK), *state_of(value).values())
+
+
+def functions_of(graph: object) -> Iterator[types.FunctionType]:
+    """Yield the functions of the first tasks of a graph, each once."""
+    seen = set[types.FunctionType]()
+    for section in sections(graph):
+        for _, value in islice(section.items, _MOST_FUNCTIONS):
+            part = next((part for name, part in arguments(value) if name == "function"), None)
+            if is_a(part, types.FunctionType) and part not in seen:
+                seen.add(part)
+                yield part
 
 
 @dataclass(frozen=True, slots=True)
