@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from contextlib import suppress
+from types import FunctionType
 from typing import TYPE_CHECKING
+from weakref import ReferenceType, ref
 
 from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.trace import Scalar
@@ -64,12 +67,11 @@ def _row(alike: list[ObjectBytes], sent_bytes: int) -> tuple[Scalar, ...]:
     return first.layer, first.key, kind, first.name, size, share, references, crossing
 
 
-def _habits(graph: object) -> dict[str, object]:
+def _habits(functions: Iterable[ReferenceType[FunctionType]]) -> dict[str, object]:
     """Return the first function of a graph that writes a global, or makes graphs of its own."""
     from jupyter_serprof.objects.captured import globals_written, makes_graphs
-    from jupyter_serprof.probes.dask.graph.look import functions_of
 
-    for function in functions_of(graph):
+    for function in filter(None, (each() for each in functions)):
         writes, makes = globals_written(function), makes_graphs(function)
         if writes or makes:
             return {"function": function.__name__, "writes": writes, "makes_graphs": int(makes)}
@@ -83,19 +85,23 @@ class KeptGraphs:
     """
 
     def __init__(self) -> None:
+        from jupyter_serprof.probes.dask.graph.look import functions_of  # not in the user's call
+
+        self._functions_of = functions_of
         #: Bytes that were sent, and the graph, by its number.
         self._kept: dict[int, tuple[int, object]] = {}
-        self._small: dict[int, object] = {}
+        self._functions: dict[int, list[ReferenceType[FunctionType]]] = {}
         #: What functions of the user do that other processes do not see, by the number of a graph.
         self.details: dict[int, dict[str, object]] = {}
         #: Why a graph has no table, for the notes of the run.
         self.notes: list[str] = []
 
     def keep(self, computation: int, graph: object, sent_bytes: int) -> None:
-        """Hold a graph if it is one of the largest; called in a hook, so it does nothing else."""
+        """Hold a large graph if it is one of the largest, of the first small ones their functions."""
         if sent_bytes < LARGE_BYTES:
-            if len(self._small) < _GRAPHS:
-                self._small[computation] = graph
+            if len(self._functions) < _GRAPHS:
+                with suppress(Exception):  # a graph of another Dask
+                    self._functions[computation] = [*map(ref, self._functions_of(graph))]
             return
         self._kept[computation] = sent_bytes, graph
         if len(self._kept) > _GRAPHS:
@@ -103,10 +109,8 @@ class KeptGraphs:
 
     def tables(self) -> list[Table]:
         """Return a table for each graph, in the order in which they were sent, and let them go."""
-        kept, self._kept, small, self._small = self._kept, {}, self._small, {}
-        for number, graph in small.items():
-            with suppress(Exception):  # a graph of another Dask
-                self.details[number] = _habits(graph)
+        kept, self._kept = self._kept, {}
+        self.details |= {at: _habits(functions) for at, functions in self._functions.items()}
         made = [self._table(number, *kept[number], len(kept)) for number in sorted(kept)]
         return [table for table in made if table is not None]
 
