@@ -25,6 +25,7 @@ TINY_SHARE = 0.3
 _WANTED = 9
 REDEFINED_TIMES = 5
 REDEFINED_SHARE = 0.2
+_LOGS = "{ray._private.worker._global_node.get_logs_dir_path()}"
 ACTORS = 2
 ACTOR_SHARE = 0.3
 POINTED_SPANS = 20
@@ -219,7 +220,7 @@ def workers_died(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"{said} died while executing `{name}`",
             {"times": len(lanes)},
-            "!tail -n 40 /tmp/ray/session_latest/logs/worker-*.err   # what they wrote at the end",
+            f"!tail -n 40 {_LOGS}/worker-*.err   # the end of what they wrote",
             spans=tuple(
                 at
                 for at, span in enumerate(trace.spans)

@@ -97,7 +97,7 @@ class KeptGraphs:
         self.notes: list[str] = []
 
     def keep(self, computation: int, graph: object, sent_bytes: int) -> None:
-        """Hold a large graph if it is one of the largest, of the first small ones their functions."""
+        """Hold a graph if it is one of the largest, of the first small ones functions, weakly."""
         if sent_bytes < LARGE_BYTES:
             if len(self._functions) < _GRAPHS:
                 with suppress(Exception):  # a graph of another Dask
