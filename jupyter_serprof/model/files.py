@@ -120,8 +120,14 @@ def write_whole(file: Path, content: bytes) -> None:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
         if known is not None:
-            with suppress(PermissionError, AttributeError):  # not allowed; not on Windows
-                os.chown(temporary, known.st_uid, known.st_gid)
+            try:
+                with suppress(AttributeError):  # not on Windows
+                    os.chown(temporary, known.st_uid, known.st_gid)
+            except PermissionError:  # another user's, which it stays
+                with place.open("r+b") as stream:
+                    stream.write(content)
+                    stream.truncate()
+                return
             os.chmod(temporary, stat.S_IMODE(known.st_mode))  # noqa: PTH101
         os.replace(temporary, place)  # noqa: PTH105
     except (OSError, ValueError) as error:  # ValueError: a path with a null character

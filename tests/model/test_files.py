@@ -14,6 +14,7 @@ from pythons import python
 from strategies import described, described_sweep, sweeps, traces
 
 from jupyter_serprof.model import DocumentError, SerprofError, Sweep, Trace, load, save_document
+from jupyter_serprof.model.files import write_whole
 
 DATA = Path(__file__).parents[1] / "data"
 GOLDEN = DATA / "trace.v1.serprof.json"
@@ -276,6 +277,21 @@ def test_what_stands_there_keeps_mode_owner_and_links(tmp_path: Path) -> None:
     assert (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid) == (0o640, *owner)
     assert link.is_symlink()
     assert load(file) == load(link) == LARGE
+
+
+def test_the_file_of_another_user_stays_his(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may write it, but may not give it away, writes into the very file."""
+    file = tmp_path / "shared.json"
+    file.write_bytes(b"longer than what comes")
+    before = file.stat().st_ino
+    monkeypatch.setattr(os, "chown", Mock(side_effect=PermissionError))
+
+    write_whole(file, b"new")
+
+    assert (file.read_bytes(), file.stat().st_ino) == (b"new", before)
+    assert [*tmp_path.iterdir()] == [file]
 
 
 def test_a_new_file_has_the_mode_that_the_umask_gives_and_the_umask_is_not_touched(

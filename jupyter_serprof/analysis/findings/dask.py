@@ -24,8 +24,7 @@ TINY_TASKS = 200
 WANTED_SHARE = 0.1
 #: Of a run that scheduled for less than this share of its time, tasks are small enough.
 SCHEDULING_SHARE = 0.1
-#: Of the time goes into tasks beside their work, on workers and on the wire too, which is as much
-#: as work that takes half of it.
+#: Of the time goes into tasks beside their work; work that takes half of that is as much.
 PAID_SHARE, PAID_TIMES = 1 / 3, 2
 MANY_LAYERS = 1_000
 MAIN_FUNCTIONS = 1_000
