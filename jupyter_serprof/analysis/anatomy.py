@@ -247,8 +247,6 @@ def blame_facts(anatomy: Anatomy) -> list[str]:
     """Return how the bytes travel, and what is known besides."""
     inside, beside = format_bytes(anatomy.in_band_bytes), format_bytes(anatomy.out_of_band_bytes)
     facts = [f"in-band {inside}, out-of-band {beside}"] if anatomy.total_bytes else []
-    if unpicklable_parts(anatomy):
-        facts.insert(0, "remove what is named, or recreate it in __setstate__")
     if anatomy.plain_bytes is not None and anatomy.out_of_band_bytes:
         facts.append(f"plain dumps writes {format_bytes(anatomy.plain_bytes)}")
     shared = sum(part.state == "shared" for part in anatomy.parts)

@@ -24,7 +24,6 @@ _EACH = re.compile(
 _MAP = re.compile(r"(?P<client>\w+)\.map\((?P<function>\w+), (?P<values>\w+|range\([^()]*\))\)")
 _GOT = ".compute()."
 _REDUCED = re.compile(rf"(.+){re.escape(_GOT)}(?:sum|mean|min|max|std|var)")
-#: Computations that are told together in one line.
 _TOGETHER = 4
 #: What is looked at is bounded: a document may hold anything.
 _LONGEST_CODE = 20_000
@@ -35,7 +34,6 @@ _METHODS = {"compute": "computed", "persist": "kept", "result": "futures"}
 #: What stands before the point of a function of a library, and has no data.
 _LIBRARIES = frozenset(("client", "cls", "da", "dask", "db", "dd", "np", "pd", "ray", "self", "xr"))
 
-#: Pairs of a role and what stands in the code for it.
 _Roles = Iterable[tuple[str, str]]
 
 

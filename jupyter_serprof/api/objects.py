@@ -9,7 +9,7 @@ from jupyter_serprof.experiments.graphs.values import is_collection
 from jupyter_serprof.experiments.remedies.graph import DaskTryout
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.model import Anatomy, Sweep
-from jupyter_serprof.objects.ask import attribute
+from jupyter_serprof.objects.ask import attribute, notebook_name
 
 
 def blame(value: object, name: str | None = None, *, budget_s: float = BLAME_S) -> Anatomy:
@@ -53,7 +53,7 @@ def blame(value: object, name: str | None = None, *, budget_s: float = BLAME_S) 
     [('job', 5030), ('job["a"]', 5004), ('job["b"]', 2)]
     """
     known = attribute(value, "__name__") if name is None else name
-    made = Blame(value, known if isinstance(known, str) else "it", budget_s)
+    made = Blame(value, known if isinstance(known, str) else notebook_name(value), budget_s)
     with kept(made.anatomy):
         return made.run()
 
@@ -64,7 +64,7 @@ def try_remedies(
     now: str | None = None,
     budget_s: float = TRIALS.budget_s,
     pairs: int = TRIALS.most,
-    name: str = "value",
+    name: str = "",
 ) -> Sweep:
     """Measure what would be faster for this very value, in pairs against the way it goes now.
 
@@ -82,7 +82,7 @@ def try_remedies(
     pairs
         Pairs of each remedy; fewer where the budget ends before.
     name
-        What the document and the lines to paste call it.
+        What the document and the lines to paste call it; else as the notebook does, or ``value``.
 
     Returns
     -------
@@ -112,6 +112,7 @@ def try_remedies(
     ['now: pickle in-band', 'columns']
     """
     __tracebackhide__ = True
+    name = name or notebook_name(value) or "value"
     if is_collection(value):
         return run(DaskTryout(value, name=name, budget_s=budget_s))
     return run(Tryout(value, name=name, now=now, budget_s=budget_s, pairs=pairs))

@@ -12,6 +12,7 @@ from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.subject import serializes, subject_of
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Sweep
+from jupyter_serprof.objects.ask import notebook_name
 
 
 def sweep(  # noqa: PLR0913  (the options of the magic)
@@ -216,7 +217,7 @@ def roundtrip(
     transports: Sequence[str] | None = None,
     repeat: int | None = None,
     *,
-    name: str = "value",
+    name: str = "",
     detail: bool = False,
 ) -> Sweep:
     """Send a value through every transport and back, cold and warm, side by side.
@@ -235,7 +236,7 @@ def roundtrip(
     repeat
         Warm runs of each, 1 to 1000; None makes 7, or fewer (at least 2) within 10 s.
     name
-        What the document calls the value.
+        What the document calls the value; else as the notebook does, or ``value``.
     detail
         Tell waiting, pulling and mapping of ``ray.get`` apart.
 
@@ -257,4 +258,5 @@ def roundtrip(
     once for out-of-band pickle, whose result aliases it. Ray's store holds one copy, and for a
     moment two: it frees that of the run before late.
     """
+    name = name or notebook_name(value) or "value"
     return run(RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail))

@@ -125,8 +125,7 @@ def write_whole(file: Path, content: bytes) -> None:
                     os.chown(temporary, known.st_uid, known.st_gid)
             except PermissionError:  # another user's, which it stays
                 with place.open("r+b") as stream:
-                    stream.write(content)
-                    stream.truncate()
+                    stream.truncate(stream.write(content))
                 return
             os.chmod(temporary, stat.S_IMODE(known.st_mode))  # noqa: PTH101
         os.replace(temporary, place)  # noqa: PTH105

@@ -114,11 +114,11 @@ def culprits_text(culprits: Sequence[Culprit]) -> str:
     if others:
         named = "; ".join([*others, *deep])
         (kind, *more) = {culprit.type_name for culprit in culprits if culprit.error != _TOO_DEEP}
-        advice = _ADVICE.get("" if more else kind, "Remove it, or recreate it in __setstate__")
+        advice = _ADVICE.get("" if more else kind, "")
         path = next(culprit.path for culprit in culprits if culprit.error != _TOO_DEEP)
         if advice == _ADVICE["generator"] and is_code(path):
             advice += f": {path} = list({path})"
-        return f"cannot be pickled because of {named}. {advice}"
+        return f"cannot be pickled because of {named}" + (advice and f". {advice}")
     if deep:
         return f"{'; '.join(deep)} is {_TOO_DEEP} for pickle. Flatten it, e.g. into one list"
     return ""

@@ -554,6 +554,19 @@ def findings(trace: Trace, rule: str | None = None) -> list[Finding]:
     return [found for found in analyse(named).findings if rule in {None, found.rule}]
 
 
+def test_one_variable_is_known_again_by_its_name() -> None:
+    """A dict has no weak reference, by which others are known: it was sent five times."""
+    sent = {"name": "model", "total_bytes": 1_000_000, "value_type": "dict"}
+    trace = make_trace([("ray.msgpack", CALLER, at, 1, None, -1, sent) for at in range(5)])
+
+    (found,) = findings(trace, "ray.same-object")
+
+    assert (found.title, found.remedy) == (
+        "`model` was sent 5 times, 5.00 MB in all",
+        "ref = ray.put(model)   # once, if it stays as it is; then pass ref",
+    )
+
+
 @pytest.mark.parametrize("name", ["dumps(1)", "sent", "pickle.dumps(a) + pickle.dumps(b)"])
 def test_a_remedy_without_the_name_of_the_user_is_not_shown(name: str) -> None:
     """A name that was given, no variable, or two of them: which one is meant is not known."""

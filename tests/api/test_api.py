@@ -1,6 +1,7 @@
 """The functions of the package: what the magics call, for programs."""
 
 import pickle
+import sys
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -184,3 +185,20 @@ def test_a_name_that_is_none_is_refused(trace: Trace, tmp_path: Path, path: str 
         sp.save(trace, folder + path if isinstance(path, str) else folder.encode() + path)
 
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+def test_what_is_given_without_a_name_has_that_of_the_notebook(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A line to paste that says `value` names nobody's variable."""
+    rows = [[1], {"a": 2}]
+    monkeypatch.setattr(sys.modules["__main__"], "rows", rows, raising=False)
+
+    names = (
+        sp.roundtrip(rows, ["pickle"], repeat=1).name,
+        sp.try_remedies(rows, budget_s=0.01, pairs=1).name,
+        sp.blame(rows).name,
+        sp.roundtrip([2], ["pickle"], repeat=1).name,
+    )
+
+    assert names == ("rows", "rows", "rows", "value")

@@ -18,7 +18,7 @@ import pytest
 from threads import in_threads
 
 from clusters import seen
-from clusters.seen import column, has_row, recorded, row, self_ns, spans, without
+from clusters.seen import attempts, column, has_row, row, self_ns, spans, without
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder
@@ -222,9 +222,11 @@ def test_threads_that_hold_the_interpreter_take_turns(work: Any, is_held: bool) 
     """Pure Python runs one at a time; who sleeps needs neither the interpreter nor a core."""
     calls = [dask.delayed(work)(0.05) for _ in range(12)]
 
-    _, trace = recorded(lambda: dask.compute(*calls, scheduler="threads", num_workers=2))
+    traces = attempts(lambda: dask.compute(*calls, scheduler="threads", num_workers=2), 8)
 
-    assert ("dask.gil" in {found.rule for found in trace.findings}) is is_held
+    # On a machine that is busy with others both threads wait for a core: nothing is said then.
+    told = ("dask.gil" in {found.rule for found in trace.findings} for trace in traces)
+    assert any(told) is is_held
 
 
 def test_synchronous_tasks_are_the_callers_own_work() -> None:

@@ -71,7 +71,7 @@ def test_a_remedy_runs_as_it_is_pasted_and_gives_the_same(code: str, rule: str) 
 
     [found] = [each for each in trace_of(recording).findings if each.rule == rule]
     exec(found.remedy, names)  # noqa: S102  (our own line)
-    assert list(np.ravel(names["values"])) == before
+    assert names["values"] == before
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_remedy_runs_as_it_is_pasted_and_gives_the_same(code: str, rule: str) 
         (list(np.arange(20_000.0)), "list(walked)"),
         ([f"w{at}" for at in range(50_000)], "walked.to_pylist()"),
         ([{"a": at, "b": str(at)} for at in range(20_000)], "walked.to_dict('records')"),
-        ([1j] * 20_000, "pickle.loads(ray.get(ref))"),
+        ([1j] * 20_000, "walked"),
         ([*range(50_000), "text"], "walked"),
         ({str(at): at for at in range(50_000)}, "walked"),
     ],

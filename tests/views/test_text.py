@@ -345,3 +345,16 @@ def test_text_needs_neither_numpy_nor_a_plotting_library() -> None:
     loaded = set(python("import sys, jupyter_serprof.views.text; print(*sys.modules)").split())
 
     assert not {"matplotlib", "numpy", "PIL", "ray", "dask"} & loaded
+
+
+def test_a_line_to_paste_is_not_wrapped() -> None:
+    """From a terminal it is copied as it is; its beginning says what it is."""
+    remedy = "values = ray.get([work.remote(row) for row in rows])   # " + "all of them " * 9
+    found = Finding("rule", "warn", "a cause", {"n": 1}, remedy.strip(), share=0.9)
+    summary = Summary("1.00 s: a cause, 90 % of the time")
+
+    lines = text(
+        Trace(name="", started="", wall_ns=MS, findings=(found,), summary=summary), width=80
+    ).splitlines()
+
+    assert f"try   {remedy.strip()}" in lines

@@ -69,7 +69,7 @@ _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
 _AGAIN = "; from the third run on, where the result was let go, its memory is known"
 _TOUCHED_AGAIN = {
-    _STORE: "; pages that are known make the same copy faster: the next run has them",
+    _STORE: "; a copy into pages that are known is faster",
     "pickle.loads": _AGAIN,
     "ray.unpickle": _AGAIN,
 }
@@ -112,8 +112,7 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
         for index, span in indexed(trace, "ray.pickle")
         if (elements := number(span, "elements") or 0) >= WALKED_ELEMENTS
     }
-    walk = row_of(trace, "ray.msgpack")
-    if not walked or walk is None:
+    if not walked:
         return
     inner = trace.spans[max(walked, key=walked.__getitem__)]
     largest = trace.spans[inner.parent] if inner.parent >= 0 else inner
@@ -129,26 +128,21 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
             "ray.msgpack-walk",
             "warn",
             f"Ray walked {format_count(total)} elements one by one",
-            {"elements": total, "element_type": kind or None, "self_ns": walk.self_ns},
-            ray_runs.as_one_block(largest) or _as_bytes(text(largest, "name")),
+            {"elements": total, "element_type": kind or None},
+            ray_runs.as_one_block(largest),
             spans=_pointed(walked),
-            because=f"a Python callback for each took {format_ns(walk.self_ns)}{first}; few arrays "
-            "need none",
+            because=f"a Python callback for each took {format_ns(share * trace.wall_ns)}, with "
+            f"what pickles them{first}; few arrays need none",
             share=share,
         )
 
 
-def _as_bytes(name: str) -> str:
-    """Return the line that hands a value of the notebook over as bytes, which nobody walks."""
-    line = f"import pickle; ref = ray.put(pickle.dumps({name}))   # pickle.loads(ray.get(ref)) back"
-    return line if name.isidentifier() else ""
-
-
 def same_object_again(trace: Trace) -> Iterable[Finding]:
     """One living object serialized more than once."""
-    times: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+    times: dict[tuple[object, int], dict[int, int]] = defaultdict(dict)
     for index, span in indexed(trace, "ray.msgpack"):
-        key, size = number(span, "value_key"), number(span, "total_bytes") or 0
+        key: object = number(span, "value_key")
+        key, size = key or text(span, "name") or None, number(span, "total_bytes") or 0
         if key is not None and size >= REPEATED_BYTES:
             # Of another size it has changed: then it must be sent anew.
             times[key, size][index] = size

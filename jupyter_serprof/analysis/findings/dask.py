@@ -116,8 +116,8 @@ def _larger_chunks(trace: Trace, factor: float) -> str:
         call = (
             f"<client>.submit({each}, {batch})" if is_futures else f"dask.delayed({each})({batch})"
         )
-        all_of = f"[{call} for i in range(0, len(<values>), {size})]"
-        many = f"futures = {all_of}" if is_futures else f"results = dask.compute(*{all_of})"
+        calls = f"[{call} for i in range(0, len(<values>), {size})]"
+        many = f"futures = {calls}" if is_futures else f"results = sum(dask.compute(*{calls}), [])"
         return f"{many}   # give each task some {format_count(size)} values"
     if facts.has_partitions(trace):
         fewer = f"<x>.npartitions // {max(2, round(factor))}"

@@ -149,8 +149,8 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         ""
         if is_call
         else 'many = ray.remote(lambda part, f=getattr(<function>, "_function", <function>): '
-        f"[f(x) for x in part]); values = ray.get([many.remote(<values>[i:i + {factor}]) for i in "
-        f"range(0, len(<values>), {factor})])   # some {format_count(factor)} arguments a task",
+        "[f(x) for x in part]); values = sum(ray.get([many.remote(<values>[i:i + "
+        f"{factor}]) for i in range(0, len(<values>), {factor})]), [])   # some {factor} a task",
         spans=tuple(at for at, _ in indexed(trace, "ray.submit"))[:POINTED_SPANS],
         because=f"{format_ns(call_ns / count)} of call for {format_ns(work_ns / count)} of work",
         share=share,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import pickle
 import re
@@ -22,7 +23,7 @@ from jupyter_serprof.experiments.engine.order import BLAME_S, check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace
-from jupyter_serprof.model.units import format_bytes, format_count, shortened
+from jupyter_serprof.model.units import format_bytes, format_count, is_code, shortened
 from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, notebook_name
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
@@ -53,6 +54,9 @@ class Blame(Descent):
         import cloudpickle  # noqa: F401  (its first import is nothing of the object)
 
         check_above_0("budget_s", budget_s)
+        # What stands behind it belongs to all of it: `([a] * 3)[0]`.
+        part = ast.parse(f"{name}[0]" if is_code(name) else "_[0]", mode="eval").body
+        name = (name or "it") if isinstance(part, ast.Subscript) else f"({name})"
         super().__init__(unwrapped(value), name, budget_s)
 
     def run(self, known_s: float | None = None, known_bytes: int | None = None) -> Anatomy:

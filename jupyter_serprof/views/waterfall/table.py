@@ -226,7 +226,8 @@ def work_and_wait(line: Line) -> tuple[Row | None, Row | None]:
 
 def _with_bytes(trace: Trace, line: Line, row: Row) -> Line:
     unknown = units.NOT_SEEN if line.family in _CARRIES_BYTES else units.NOT_APPLICABLE
-    rate = units.bytes_per_s(row.copied_bytes, row.busy_ns)
+    is_most = 2 * (row.copied_bytes or 0) >= (row.size_bytes or 0)  # that the bytes beside it are
+    rate = units.bytes_per_s(row.copied_bytes if is_most else None, row.busy_ns)
     is_heading, faults = line.kind == "heading", row.minor_faults
     return replace(
         line,

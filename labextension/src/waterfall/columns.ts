@@ -128,7 +128,8 @@ function sizeText(trace: DrawnTrace, row: Row): string {
 }
 
 function rateOf(row: Row): number | null {
-  return row.copied_bytes == null ? null : format.rateOf(row.copied_bytes, row.busy_ns);
+  const copied = row.copied_bytes ?? 0;
+  return 2 * copied < (row.size_bytes ?? 0) ? null : format.rateOf(copied, row.busy_ns);
 }
 
 function rateText(trace: DrawnTrace, row: Row): string {

@@ -533,3 +533,16 @@ def test_a_circle_is_not_called_deep() -> None:
 
     assert "nested" not in root.note
     assert depth_note(circle) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("[a] * 3", "([a] * 3)[0]"),
+        ("a", "a[0]"),
+        ("job.rows", "job.rows[0]"),
+        ("no code", "no code[0]"),
+    ],
+)
+def test_what_stands_behind_an_expression_belongs_to_all_of_it(name: str, part: str) -> None:
+    assert blame([b"x" * 10_000], name).parts[1].path == part

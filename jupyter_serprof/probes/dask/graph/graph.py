@@ -85,9 +85,11 @@ class KeptGraphs:
     """
 
     def __init__(self) -> None:
-        from jupyter_serprof.probes.dask.graph.look import functions_of  # not in the user's call
+        from jupyter_serprof.probes.dask.graph.look import (
+            functions_of as of,
+        )  # not in the user's call
 
-        self._functions_of = functions_of
+        self._functions_of = of
         #: Bytes that were sent, and the graph, by its number.
         self._kept: dict[int, tuple[int, object]] = {}
         self._functions: dict[int, list[ReferenceType[FunctionType]]] = {}
@@ -99,8 +101,8 @@ class KeptGraphs:
     def keep(self, computation: int, graph: object, sent_bytes: int) -> None:
         """Hold a graph if it is one of the largest, of the first small ones functions, weakly."""
         if sent_bytes < LARGE_BYTES:
-            if len(self._functions) < _GRAPHS:
-                with suppress(Exception):  # a graph of another Dask
+            with suppress(Exception):  # a graph of another Dask
+                if len(self._functions) < _GRAPHS:
                     self._functions[computation] = [*map(ref, self._functions_of(graph))]
             return
         self._kept[computation] = sent_bytes, graph

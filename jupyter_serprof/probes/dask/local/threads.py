@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,9 @@ def ready_ns() -> int | None:
     """Return how long all threads of this process ran or waited for a core; None elsewhere."""
     total = None
     for path in _TASKS.glob("*/schedstat"):
-        try:
+        with suppress(OSError, ValueError):  # it ended, or the system does not tell
             running, waiting, _ = path.read_text().split()
-        except (OSError, ValueError):  # it ended, or the system does not tell
-            continue
-        total = (total or 0) + int(running) + int(waiting)
+            total = (total or 0) + int(running) + int(waiting)
     return total
 
 
