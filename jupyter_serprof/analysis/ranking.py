@@ -37,6 +37,8 @@ _PLAIN_RATIO = 3
 #: Of more runs some may even cross: this share of all pairs has the same order.
 _MOST_WON = 0.83
 _MOST_NAMED = 3
+#: Of noisy runs nothing may be sure; who takes longer than this is not named as equal or fastest.
+ALIKE_RATIO = 1.5
 
 
 def with_ranking(sweep: Sweep) -> Sweep:
@@ -96,6 +98,13 @@ def matters(left_ns: Sequence[int], right_ns: Sequence[int], cost_ns: float = 0)
     faster, slower = sorted((left_ns, right_ns), key=middle_ns)
     gap = math.log(max(1, middle_ns(slower)) / max(1, middle_ns(faster)))
     return gap > least_gap(middle_ns(faster), cost_ns) and _are_apart(faster, slower)
+
+
+def are_alike(left_ns: Sequence[int], right_ns: Sequence[int], cost_ns: float = 0) -> bool:
+    """Tell whether times do not differ, and lie near each other: wide runs alone make no equals."""
+    low_ns, high_ns = sorted((max(1, middle_ns(left_ns)), max(1, middle_ns(right_ns))))
+    widest = max(math.log(ALIKE_RATIO), least_gap(low_ns, cost_ns))
+    return not matters(left_ns, right_ns, cost_ns) and math.log(high_ns / low_ns) <= widest
 
 
 def least_gap(faster_ns: float, cost_ns: float) -> float:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 
-from jupyter_serprof.analysis.ranking import cost_of, least_gap
+from jupyter_serprof.analysis.ranking import ALIKE_RATIO, cost_of, least_gap
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
 from jupyter_serprof.analysis.sizes.fit import t_quantile
 from jupyter_serprof.model import Crossover, Point, Sweep, Variant
@@ -26,8 +26,7 @@ from jupyter_serprof.model.units import format_bytes, format_rate
 #: Medians this close (a standard error, as a share) are never told apart.
 _LEAST_NOISE = 0.005
 _MISTAKEN = 0.05
-#: Of noisy runs nothing may be sure; who takes longer than this is not named as the fastest.
-_ALIKE = math.log(1.5)
+_ALIKE = math.log(ALIKE_RATIO)
 
 
 def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple[Crossover, ...]:

@@ -75,14 +75,14 @@ def _headline(sweep: Sweep) -> str:
     best, tied = _best(judged or ranked, walls)
     others = [v for v in judged if v not in tied and v is not best]
     if against := _against(best, others, walls):
-        return f"{_what(sweep)}: {best.title} is {against}"
+        return f"{_what(sweep)}: {best.title} {against}"
     causes = (one.title for one in sweep.findings if one.severity == "warn" and is_cause(one))
     if cause := next(causes, ""):
         return f"{_what(sweep)}: {warm_text(sweep, best.key)}, {cause}"
     said = f"{_what(sweep)}: {best.title} takes {warm_text(sweep, best.key)}"
     if tied:
-        slowest_ns = max(middle_ns(walls[v.key]) for v in tied)
-        is_same = slowest_ns <= _SAME * middle_ns(walls[best.key])
+        times = [middle_ns(walls[v.key]) for v in (best, *tied)]
+        is_same = max(times) <= _SAME * min(times)
         little = f"differ{'s' if len(tied) == 1 else ''} too little to matter"
         equals = ranking.listed([v.title for v in tied])
         return f"{said}, {equals} {'the same' if is_same else little}"
@@ -106,15 +106,16 @@ def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Varian
     is_open = max(rival) >= min(own) and not ranking.matters(own, rival, cost_ns)
     if all(grouped) or (any(grouped) and is_open):
         return plain, []
-    equals = [v for v in ranked if v is fastest or not _is_apart(fastest, v, walls)]
+    equals = [v for v in ranked if v is fastest or _is_equal(fastest, v, walls)]
     best = plain if plain in equals else fastest
     return best, [variant for variant in equals if variant is not best]
 
 
-def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:
-    """Tell whether they are no equals; two groups of runs are none."""
+def _is_equal(one: Variant, other: Variant, walls: Walls) -> bool:
+    """Tell whether they are equals; two groups of runs are none."""
     both = walls[one.key], walls[other.key]
-    return any(map(groups_text, both)) or ranking.matters(*both, ranking.cost_of(one, other))
+    is_grouped = any(map(groups_text, both))
+    return not is_grouped and ranking.are_alike(*both, ranking.cost_of(one, other))
 
 
 def _what(sweep: Sweep) -> str:
@@ -129,13 +130,15 @@ def what_text(name: str, size_bytes: int | None) -> str:
 
 def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
     """Return how many times faster than pickle, by the two times of the rows; not of groups."""
-    if best.key == ranking.BASELINE or ranking.BASELINE not in [variant.key for variant in others]:
+    plain = next((variant for variant in others if variant.key == ranking.BASELINE), best)
+    both = walls[best.key], walls[plain.key]
+    if plain is best or any(map(groups_text, both)):
         return ""
-    if any(groups_text(walls[key]) for key in (best.key, ranking.BASELINE)):
-        return ""
-    own_ns, plain_ns = middle_ns(walls[best.key]), middle_ns(walls[ranking.BASELINE])
-    times = f"{format_ns(own_ns)} against {format_ns(plain_ns)}"
-    return f"{format_ratio(plain_ns / own_ns)} faster than pickle, {times}"
+    own, against = (format_ns(middle_ns(each)) for each in both)
+    if not ranking.matters(*both, ranking.cost_of(best, plain)):
+        return f"takes {own}, {plain.title} {against}, by uneven runs"
+    ratio = format_ratio(middle_ns(both[1]) / middle_ns(both[0]))
+    return f"is {ratio} faster than pickle, {own} against {against}"
 
 
 def _summary(sweep: Sweep, headline: str) -> Summary:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from jupyter_serprof.analysis.ranking import cost_of, is_comparable, matters
+from jupyter_serprof.analysis.ranking import are_alike, cost_of, is_comparable, matters
 from jupyter_serprof.model import Crossover, Fit, Point, Sweep, Trace, Variant, stages_of
 from jupyter_serprof.model.sweep import groups_text, quartiles, spread
 from jupyter_serprof.model.sweep import runs_of as all_runs
@@ -32,12 +32,13 @@ from jupyter_serprof.model.units import (
 from jupyter_serprof.views.kit.table import Quantity
 
 _SMALLEST_RATIO = 0.05
-_TIED, _ALONE, _APART = "≈", "1 run", "2 groups"
+_TIED, _OPEN, _ALONE, _APART = "≈", "?", "1 run", "2 groups"
 #: The time of an even number of runs is the faster of the two in the middle.
 _PAIR = 2
 #: What stands below a table in which it occurs.
 _LEGENDS = {
     _TIED: f"{_TIED} no difference that matters to the fastest",
+    _OPEN: f"{_OPEN}: not sure, the runs are uneven",
     _ALONE: f"{_ALONE}: no comparison",
     _APART: f"{_APART}: no ratio, the times of both stand below",
 }
@@ -160,8 +161,8 @@ def spread_text(run: Bar) -> str:
 def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     """Return the wall time over that of the fastest run of its size, cold or warm like itself.
 
-    ``≈`` where the difference does not matter; nothing of a variant outside the ranking or alone in
-    it; none of one run among others, or of two groups of runs, its own or those of the fastest.
+    ``≈`` where the difference does not matter, ``?`` where it is not sure; nothing of a variant
+    outside the ranking or alone in it; none of one run, of two groups, or beside such a fastest.
     """
     rivals = [
         other
@@ -179,16 +180,17 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
         return _APART
     if best.groups or not best.wall_ns:
         return NOT_APPLICABLE
-    cost_ns = cost_of(run.variant, best.variant)
-    if run is not best and not matters(run.walls_ns, best.walls_ns, cost_ns):
+    both = run.walls_ns, best.walls_ns, cost_of(run.variant, best.variant)
+    if run is not best and are_alike(*both):
         return _TIED
-    return format_ratio(run.wall_ns / best.wall_ns)
+    is_open = run is not best and not matters(*both)
+    return format_ratio(run.wall_ns / best.wall_ns) + _OPEN * is_open
 
 
 def legends(sweep: Sweep, runs: Sequence[Bar]) -> list[str]:
     """Return what the signs beside the times mean, of those that occur."""
     used = set[str]() if has_gains(sweep) else {fastest_text(run, runs) for run in runs}
-    return [said for sign, said in _LEGENDS.items() if sign in used]
+    return [said for sign, said in _LEGENDS.items() if sign in " ".join(used)]
 
 
 def has_gains(sweep: Sweep) -> bool:

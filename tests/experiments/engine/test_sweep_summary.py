@@ -66,6 +66,11 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
         ),
         ({"pickle": [59, 58]}, "Pickle takes 58.0 ms", ["–"] * 2),  # noqa: RUF001
         (
+            {"pickle": [9, 1140, 1830], "cloud": [9, 1970, 2340], "ray": [9, 173, 505]},
+            "Ray takes 173 ms, Pickle 1.14 s, by uneven runs",
+            ["1 run", "6.6×?", "1 run", "11.4×", "1 run", "1.0×"],  # noqa: RUF001
+        ),
+        (
             {"pickle": [17] * 4, "ray": [9, 7, 7, *[90] * 5], "cloud": [40] * 4},
             "Pickle takes 17.0 ms",
             ["1 run", "1.0×", "1 run", "2 groups", "1 run", "2.4×"],  # noqa: RUF001
@@ -164,7 +169,7 @@ def test_headline_and_rows_name_the_same_as_equal() -> None:
 
     assert rows == {"Pickle": "≈", "Joblib": "1.0×", "Cloud": "1.7×"}  # noqa: RUF001
     said = summarize_sweep(found).headline
-    assert said == "`a`, 8.00 MB: Pickle takes 34.0 ms, Joblib the same"
+    assert said == "`a`, 8.00 MB: Pickle takes 34.0 ms, Joblib differs too little to matter"
 
 
 def test_the_warm_median_leaves_the_cold_run_out() -> None:
