@@ -1,12 +1,14 @@
 """The sentence above a sweep over sizes: which is the fastest where, and what is missing."""
 
+import random
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from goldens import check
 
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of
-from jupyter_serprof.analysis.sizes.words import best_stretches, summarize_growth
+from jupyter_serprof.analysis.sizes.words import best_stretches, medians_of, summarize_growth
 from jupyter_serprof.model import Point, Sweep, Variant
 
 MS = 1_000_000
@@ -66,6 +68,9 @@ SAMPLES = {
     "each stretch has its fastest": a_sweep({"pickle": (1, 2, 30, 300), "ray": (3, 3, 4, 5)}),
     "within the noise nobody wins": a_sweep({"a": (1,) * 4, "b": (1.1,) * 4}, noise=0.2),
     "one run at each size": a_sweep({"a": (1,) * 4, "b": (2,) * 4}, runs=1),
+    "its own table denies a stretch": a_sweep(
+        {"pickle": (1, 2, 3, 191), "arrow": (5, 0.5, 0.5, 309), "cloud": (5, 9, 4, 149)}, noise=0.4
+    ),
     "one falls behind late": a_sweep(AHEAD, noise=0.1),
     "too slow at one size": a_sweep({"a": (1, 1.4), "b": (1.3, 2), "c": (1.2, 1)}, noise=0.5),
     "what aliases wins nothing": a_sweep({"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}, ("oob",)),
@@ -127,3 +132,28 @@ def test_the_headline_names_no_winner_that_the_crossovers_deny(
 
     assert summarize_growth(sweep).headline == said
     assert bool(crossings) is (" or " not in said)
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.4])
+def test_the_medians_bear_out_who_is_named_the_fastest(noise: float) -> None:
+    """However uneven the runs are; and a crossover lies where one stretch follows another."""
+    for seed in range(150):
+        draw = random.Random(seed)  # noqa: S311  (simulation)
+        drawn = (
+            tuple(ms * draw.lognormvariate(0, 0.7) for ms in (1, 2, 30, 300)) for _ in range(3)
+        )
+        sweep = a_sweep(dict(zip("abc", drawn, strict=True)), noise=noise, runs=3)
+        told, medians = best_stretches(sweep), medians_of(sweep)
+
+        near = [
+            min(medians[key][size] for key in (each.key, *each.peers))
+            <= 1.5 * min(own[size] for own in medians.values())
+            for each in told
+            for size in SIZES
+            if each.from_bytes <= size <= each.to_bytes
+        ]
+
+        assert all(near) if len(told) > 1 else 2 * sum(near) > len(near)
+        turns = [(one.to_bytes, other.from_bytes) for one, other in pairwise(told)]
+        for each in crossovers_of(sweep.points, sweep.variants):
+            assert each.cold or any(a >= each.from_bytes and b <= each.to_bytes for a, b in turns)

@@ -4,7 +4,7 @@ At each size that both have, the times are compared with the noise of the runs (
 together), and with the smallest difference that matters. A crossover lies between the last size
 where one is surely faster and the first where the other surely is. Nothing is interpolated, and
 nothing is said beyond the measured sizes. Crossovers are told of those only that are the fastest
-somewhere, each with the one that follows it: nobody chooses between the others.
+somewhere, each with the one that follows it, where it does: nobody chooses between the others.
 
 Without noise (one run at each size) an order counts that no size turns round.
 """
@@ -43,8 +43,7 @@ def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple
     titles = {variant.key: variant.title for variant in variants}
     for cold in (False, True):
         curves = curves_of(points, variants, cold=cold)
-        fastest = [each.key for each in stretches_of(points, variants, cold=cold)]
-        for one, other in dict.fromkeys(tuple(sorted(pair)) for pair in pairwise(fastest)):
+        for before, after in pairwise(stretches_of(points, variants, cold=cold)):
             found += [
                 Crossover(
                     title=f"{titles[faster]} overtakes {titles[slower]}",
@@ -54,9 +53,10 @@ def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple
                     from_bytes=low,
                     to_bytes=high,
                 )
-                for faster, slower, low, high in _turns(one, other, curves)
+                for faster, slower, low, high in _turns(before.key, after.key, curves)
+                if faster == after.key and low <= before.to_bytes and after.from_bytes <= high
             ]
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def curves_of(
@@ -147,7 +147,10 @@ class Stretch:
 def stretches_of(
     points: Sequence[Point], variants: Sequence[Variant], *, cold: bool
 ) -> list[Stretch]:
-    """Return the stretches of these variants, in the order of their sizes."""
+    """Return the stretches of these variants, in the order of their sizes.
+
+    Where the medians deny one of them, only who is the fastest at the largest size.
+    """
     curves = curves_of(points, variants, cold=cold)
     sure = {(a, b): _surely_faster(curves[a], curves[b]) for a, b in permutations(curves, 2)}
     ranked = _ranked(curves)
@@ -164,7 +167,12 @@ def stretches_of(
         else:
             found.append((best, [size]))
     is_known = all(curve.spread_freedom for curve in curves.values() if curve.sizes_bytes)
-    return [_stretch(key, sizes, curves, sure, is_known=is_known) for key, sizes in found]
+    told = [_stretch(key, sizes, curves, sure, is_known=is_known) for key, sizes in found]
+    if all(_is_borne_out(each, ranked, sure, is_alone=len(told) == 1) for each in told):
+        return told
+    size, medians = ranked[-1]
+    fastest = min(medians, key=lambda key: medians[key])
+    return [_stretch(fastest, [size], curves, sure, is_known=is_known)]
 
 
 def _ranked(curves: Mapping[str, Curve]) -> list[tuple[int, Medians]]:
@@ -184,6 +192,27 @@ def _surely_faster(one: Curve, other: Curve) -> frozenset[int]:
         for size, gap, least, width in gaps
         if (is_ordered and gap > least if width is None else gap > width)
     )
+
+
+def _is_borne_out(
+    told: Stretch, ranked: Sequence[tuple[int, Medians]], sure: Verdicts, *, is_alone: bool
+) -> bool:
+    """Tell whether one of those named is the fastest, or near it, at each size, as it is said.
+
+    Of one that is alone it is said of most sizes.
+    """
+    named = {told.key, *told.peers}
+    ends = told.from_bytes, told.to_bytes
+    here = [each for each in ranked if ends[0] <= each[0] <= ends[1] and named & {*each[1]}]
+    if is_alone and not told.peers:
+        won = sum(min(medians.values()) == medians.get(told.key) for _, medians in here)
+        return told.is_clear or 2 * won > len(here)
+    return all(any(_is_near(key, *each, sure) for key in named) for each in here)
+
+
+def _is_near(key: str, size: int, medians: Medians, sure: Verdicts) -> bool:
+    is_beaten = _is_beaten(key, size, medians, sure)
+    return not is_beaten and medians[key] <= ALIKE_RATIO * min(medians.values())
 
 
 def _is_beaten(best: str, size: int, medians: Medians, sure: Verdicts) -> bool:

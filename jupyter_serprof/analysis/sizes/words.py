@@ -87,6 +87,9 @@ def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
     first, last = stretches[0], stretches[-1]
     once = ", by one run each" if any(not each.is_noise_known for each in stretches) else ""
     said = f"{_names(first, titles)} is fastest"
+    smallest = min(min(sizes) for sizes in medians_of(sweep).values())
+    if first is last and first.from_bytes > smallest:
+        return f"{said} at {format_bytes(first.to_bytes)}, at smaller sizes it changes{once}"
     if first is last:
         share = "at every size" if first.is_clear else "at most sizes"
         return said if first.peers else f"{said} {share}{once}"
