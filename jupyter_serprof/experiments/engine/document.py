@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.analysis import ranking
@@ -16,6 +16,7 @@ from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant
 from jupyter_serprof.model.sweep import groups_text, middle_ns
 from jupyter_serprof.model.units import (
+    LONGEST_HEADLINE,
     code_text,
     counted_in_each,
     format_bytes,
@@ -76,9 +77,8 @@ def _headline(sweep: Sweep) -> str:
     others = [v for v in judged if v not in tied and v is not best]
     if against := _against(best, others, walls):
         return f"{_what(sweep)}: {best.title} {against}"
-    causes = (one.title for one in sweep.findings if one.severity == "warn" and is_cause(one))
-    if cause := next(causes, ""):
-        return f"{_what(sweep)}: {warm_text(sweep, best.key)}, {cause}"
+    if cause := _cause(sweep, best, ranked):
+        return cause
     said = f"{_what(sweep)}: {best.title} takes {warm_text(sweep, best.key)}"
     if tied:
         times = [middle_ns(walls[v.key]) for v in (best, *tied)]
@@ -88,6 +88,18 @@ def _headline(sweep: Sweep) -> str:
         return f"{said}, {equals} {'the same' if is_same else little}"
     is_sure = others and not any(groups_text(walls[v.key]) for v in judged)
     return f"{said}, no way is faster" if is_sure else said
+
+
+def _cause(sweep: Sweep, best: Variant, ranked: Sequence[Variant]) -> str:
+    """Return a cause with the time of the runs in which it was seen, first of all of the best."""
+    warned = [(key, one) for key, one in _found(sweep) if one.severity == "warn" and is_cause(one)]
+    for variant in (best, *ranked):
+        for title in (one.title for key, one in warned if key == variant.key):
+            said = f"{warm_text(sweep, variant.key)}, {title}"
+            named = f"{_what(sweep)}: {variant.title} takes {said}"
+            is_long = len(named) > LONGEST_HEADLINE
+            return f"{_what(sweep)}: {said}" if variant is best or is_long else named
+    return ""
 
 
 def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Variant]]:
@@ -180,11 +192,17 @@ def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
     found: dict[str, Finding] = {}
     if refused := unpicklable(sweep):
         found[refused.rule] = refused
+    for _, finding in _found(sweep):
+        found.setdefault(finding.rule, replace(finding, spans=()))
+    return tuple(sorted(found.values(), key=lambda finding: finding.severity != "warn"))
+
+
+def _found(sweep: Sweep) -> Iterator[tuple[str, Finding]]:
+    """Yield the findings of the warm traces, each with the variant of its trace."""
     for entry in sweep.traces:
         for finding in () if entry.cold else findings_for(entry.trace, sweep.name):
             if finding.rule not in _COLD_RULES and (entry.variant, finding.rule) not in _BY_ITSELF:
-                found.setdefault(finding.rule, replace(finding, spans=()))
-    return tuple(sorted(found.values(), key=lambda finding: finding.severity != "warn"))
+                yield entry.variant, finding
 
 
 def made_here(sweep: Sweep, latest: Trace | None, notes: Iterable[str] = ()) -> Sweep:

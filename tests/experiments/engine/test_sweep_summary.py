@@ -50,7 +50,7 @@ def _replaced(plain: Sweep, options: dict[str, object]) -> Sweep:
 
 def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTrace:
     """Return a trace with findings of these rules, which point at its span."""
-    findings = tuple(Finding(rule, severity, rule, {}, "", spans=(0,)) for rule in rules)
+    findings = tuple(Finding(rule, severity, rule, {}, "", spans=(0,), share=0.5) for rule in rules)
     trace = replace(make_trace([("gc", "client/main", 0, 1)]), findings=findings)
     return SweepTrace("pickle", None, cold, trace)
 
@@ -204,3 +204,25 @@ def test_what_a_transport_does_by_itself_is_no_advice() -> None:
 
     assert sweep_findings(sweep({}, traces=(gathered,))) == ()
     assert len(sweep_findings(sweep({}, traces=(replace(gathered, variant="code"),)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("seen", "title", "said"),
+    [
+        (("pickle",), "Many objects", "`a`, 8.00 MB: 31.0 ms, Many objects"),
+        (("ray",), "Ray walked 9", "`a`, 8.00 MB: Ray takes 95.0 ms, Ray walked 9"),
+        (("ray", "pickle"), "Many objects", "`a`, 8.00 MB: 31.0 ms, Many objects"),
+        (("ray",), "Ray" * 22, f"`a`, 8.00 MB: 95.0 ms, {'Ray' * 22}"),
+        (("oob",), "Many objects", "`a`, 8.00 MB: Pickle takes 31.0 ms, no way is faster"),
+    ],
+)
+def test_the_time_of_a_cause_is_that_of_the_runs_in_which_it_was_seen(
+    seen: tuple[str, ...], title: str, said: str
+) -> None:
+    """And of no variant that moved nothing; where there is room, the way is named."""
+    traces = tuple(replace(found_in(title), variant=variant) for variant in seen)
+    made = sweep({"pickle": [31] * 4, "ray": [95] * 4}, traces=traces)
+
+    found = replace(made, findings=sweep_findings(made))
+
+    assert summarize_sweep(found).headline == said
