@@ -45,8 +45,8 @@ def a_sweep(
         if ms is not None
     )
     variants = tuple(Variant(key, key.title(), facts={"is_alias": key in aliases}) for key in times)
-    fields: dict[str, object] = {"variants": variants, "points": points} | options
-    return Sweep(name="a", started="", kind="sweep", parameter="n", **fields)  # type: ignore[arg-type]  # its fields
+    fields: dict[str, object] = {"name": "a", "variants": variants, "points": points} | options
+    return Sweep(started="", kind="sweep", parameter="n", **fields)  # type: ignore[arg-type]  # its fields
 
 
 def numbered(count: int) -> tuple[Point, ...]:
@@ -76,6 +76,7 @@ SAMPLES = {
     "what aliases wins nothing": a_sweep({"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}, ("oob",)),
     "what aliases, alone": a_sweep({"oob": (0.1,) * 4}, ("oob",)),
     "one alone is told by its ends": a_sweep({"code": (1, 2, 30, 500)}),
+    "one alone with a long name": a_sweep({"code": (1, 2, 30, 500)}, name="a" * 25),
     "too long": a_sweep({"a" * 40: (1, 9, 9, 9), "b" * 40: (9, 1, 1, 9), "c": (9, 9, 9, 1)}),
     "runs counted by what was asked for": a_sweep({"a": ()}, points=numbered(5)),
     "absent, failed, and the seed": a_sweep(

@@ -1,6 +1,7 @@
 """The picture of a sweep over sizes: places, breaks, crossovers, chunks."""
 
 import math
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from jupyter_serprof.model import Limits, Sweep
 from jupyter_serprof.views.figure import alt_text, figure, sheet_of, svg
 from jupyter_serprof.views.kit.sheet import WIDTH, Sheet, Stroke
 from jupyter_serprof.views.kit.theme import FAMILY_COLORS, LIGHT
+from jupyter_serprof.views.text import text
 
 PURPLE, ORANGE = FAMILY_COLORS["pickle"], FAMILY_COLORS["store"]
 
@@ -125,3 +127,20 @@ def test_the_alternative_text_says_where_the_lines_end() -> None:
 
     assert "Time over 5 sizes, 1.00 kB to 10.0 MB, of 2 variants: " in said
     assert "pickle in-band 20.0 ms at 10.0 MB, Ray 500 µs at 10.0 MB." in said
+
+
+@pytest.mark.parametrize("kind", ["sweep", "roundtrip"])
+def test_the_faster_of_two_runs_is_no_middle_one(kind: str) -> None:
+    """In characters and pixels, as the line under the headline says."""
+    every = replace(
+        make_sizes(), kind=kind, points=make_sizes().points[: 4 if kind != "sweep" else 20]
+    )
+    pair = replace(every, points=tuple(point for point in every.points if point.repeat < 3))
+
+    told = [
+        (text(each), " ".join(each.text for each in _labels(sheet_of(each))))
+        for each in (pair, every)
+    ]
+
+    words = [[set(re.findall("faster one|middle", said)) for said in each] for each in told]
+    assert words == [[{"faster one"}] * 2, [{"middle"}] * 2]

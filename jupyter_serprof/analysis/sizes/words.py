@@ -62,20 +62,22 @@ def _headline(sweep: Sweep) -> str:
     if not stretches:
         return f"{what}: every way gave the same memory back, so nothing was moved"
     if len({point.variant for point in sweep.points}) == 1:
-        return f"{what}: {_alone(sweep, sizes)}"
+        return _alone(sweep, sizes, what)
     said = _stretches_text(sweep, stretches)
     return said if len(said) + len(what) + 2 > LONGEST_HEADLINE else f"{what}: {said}"
 
 
-def _alone(sweep: Sweep, sizes: Sequence[int]) -> str:
+def _alone(sweep: Sweep, sizes: Sequence[int], what: str) -> str:
+    """Tell both ends of the only curve, with their ratios where there is room."""
     (own,) = medians_of(sweep).values()
     ends = sorted(own)
-    first = f"{format_ns(own[ends[0]])} at {format_bytes(ends[0])}"
+    first = f"{what}: {format_ns(own[ends[0]])} at {format_bytes(ends[0])}"
     if len(ends) == 1:
         return first
     said = f"{first}, {format_ns(own[ends[-1]])} at {format_bytes(ends[-1])}"
     times, bytes_ratio = own[ends[-1]] / max(1.0, own[ends[0]]), sizes[-1] / sizes[0]
-    return f"{said}: {_number(times)} times as long for {_number(bytes_ratio)} times the bytes"
+    ratio = f": {_number(times)} times as long for {_number(bytes_ratio)} times the bytes"
+    return said + ratio if len(said + ratio) <= LONGEST_HEADLINE else said
 
 
 def _number(ratio: float) -> str:

@@ -79,7 +79,9 @@ def _headline(sweep: Sweep) -> str:
         return f"{_what(sweep)}: {best.title} {against}"
     if cause := _cause(sweep, best, ranked):
         return cause
-    said = f"{_what(sweep)}: {best.title} takes {warm_text(sweep, best.key)}"
+    is_below = others and max(walls[best.key]) < min(min(walls[v.key]) for v in others)
+    verb = "is fastest," if is_below and groups_text(walls[best.key]) else "takes"
+    said = f"{_what(sweep)}: {best.title} {verb} {warm_text(sweep, best.key)}"
     if tied:
         times = [middle_ns(walls[v.key]) for v in (best, *tied)]
         is_same = max(times) <= _SAME * min(times)

@@ -250,4 +250,5 @@ def _legend(sheet: Sheet, scene: _Scene) -> Iterator[tuple[Box | None, str]]:
     yield hatched(0, 0, 0, 0, sheet.theme), "unaccounted"
     for legend in sweeps.legends(scene.sweep, scene.runs):
         yield None, legend
-    yield None, "warm: the middle run; its stages add up to the total"
+    which = sweeps.which_text(len(run.walls_ns) for run in scene.runs)
+    yield None, f"warm: the {which}; its stages add up to the total"

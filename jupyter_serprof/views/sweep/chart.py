@@ -273,7 +273,7 @@ def _legend(
     if high > 1:
         color = sheet.theme.tint(lines[0].color)
         yield Box(0, 0, 0, 0, color), "middle half of the runs" if high > 3 else "all runs"  # noqa: PLR2004
-        yield None, f"middle run of {low}" + (f" to {high}" if high > low else "")
+        yield None, f"{sweeps.which_text(counts)} of {low}" + (f" to {high}" if high > low else "")
     for said in outside_texts(line.series.variant for line in lines):
         yield None, clean(said)
     yield None, "lines end at measured sizes"

@@ -7,7 +7,7 @@ document.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -154,8 +154,12 @@ def spread_text(run: Bar) -> str:
         return run.groups
     low, high = run.range_ns
     word = "quartiles" if quartiles(run.walls_ns) else "range"
-    which = "faster" if count == _PAIR else "middle one"
-    return f"{which} of {count} ({word} {format_ns(low)} to {format_ns(high)})"
+    return f"{which_text([count])} of {count} ({word} {format_ns(low)} to {format_ns(high)})"
+
+
+def which_text(counts: Iterable[int]) -> str:
+    """Return which run has the time of so many: that of two is the faster."""
+    return "faster one" if max(counts) == _PAIR else "middle one"
 
 
 def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:

@@ -108,7 +108,8 @@ def _tables(
                 break
             chosen.append(column)
             left.pop(0)
-        title = "cold, the first run at each size" if is_cold else "warm, the middle one"
+        which = sweeps.which_text(len(point.walls_ns) for each in found for point in each.points)
+        title = "cold, the first run at each size" if is_cold else f"warm, the {which}"
         head = f"{title}{_counts(found)}" if is_first else f"{title}, continued"
         is_first = False
         lines = [head, *table_lines(chosen, columns)]

@@ -238,7 +238,7 @@ function legend(scene: Scene): HTMLElement {
   if (scene.sweep.variants.some((variant) => Number(variant.facts?.out_of_band_bytes) > 0)) {
     entries.push(legendEntry("jsp-store jsp-oob", "out-of-band bytes"));
   }
-  const end = "total: the cold run, or the middle one of the warm runs";
+  const end = "total: the cold run, or the one of the warm runs that counts";
   return element("p", "jsp-legend", ...entries, element("span", "jsp-legend-end", end));
 }
 

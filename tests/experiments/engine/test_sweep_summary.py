@@ -77,7 +77,7 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
         ),
         (
             {"pickle": [17] * 4, "ray": [9, 7, 7, 7, 12, 12]},
-            "Ray takes 7.00 ms in 3 runs, 12.0 ms in 2",
+            "Ray is fastest, 7.00 ms in 3 runs, 12.0 ms in 2",
             ["1 run", "–", "1 run", "2 groups"],  # noqa: RUF001
         ),
         (
