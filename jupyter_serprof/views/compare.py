@@ -9,18 +9,11 @@ from itertools import groupby
 from jupyter_serprof.analysis import comparison as words
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import clean, format_count
+from jupyter_serprof.views.kit import table as tables
 from jupyter_serprof.views.kit.lines import clip, hang, listed, plain, wrap
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Sheet
-from jupyter_serprof.views.kit.table import (
-    Column,
-    Quantity,
-    fitted,
-    markdown_table,
-    narrower,
-    table_lines,
-)
 
-_Numbers = Sequence[Quantity[Change]]
+_Numbers = Sequence[tables.Quantity[Change]]
 
 _NAMES = (32, 24, 16)
 #: What goes first when the lines get narrow.
@@ -31,10 +24,10 @@ def _numbers(comparison: Comparison, lines: Sequence[Change]) -> _Numbers:
     """Return the columns of numbers, the same in every form."""
     times = words.times_of(lines)
     return (
-        Quantity(("before", ""), lambda change: times[change][0]),
-        Quantity(("after", ""), lambda change: times[change][1]),
-        Quantity(("ratio", ""), lambda change: words.ratio_text(change.ratio)),
-        Quantity(("95 % interval of", words.runs_text(comparison)), words.interval_text),
+        tables.Quantity(("before", ""), lambda change: times[change][0]),
+        tables.Quantity(("after", ""), lambda change: times[change][1]),
+        tables.Quantity(("ratio", ""), lambda change: words.ratio_text(change.ratio)),
+        tables.Quantity(("95 % interval of", words.runs_text(comparison)), words.interval_text),
     )
 
 
@@ -59,22 +52,27 @@ def comparison_parts(comparison: Comparison, columns: int) -> Iterator[list[str]
     shown = words.lines_of(comparison)
     numbers, table = _numbers(comparison, shown), list[str]()
     for titles, changes in _blocks(shown):
-        chosen = fitted(narrower(partial(_columns, numbers, changes), _NAMES, _SPARE), columns)
-        table += [*(clip(title, columns) for title in titles), *table_lines(chosen, columns)]
+        chosen = tables.fitted(
+            tables.narrower(partial(_columns, numbers, changes), _NAMES, _SPARE), columns
+        )
+        table += [*(clip(title, columns) for title in titles), *tables.table_lines(chosen, columns)]
     yield table
     notes = [*words.reasons_of(comparison), *words.notes_of(comparison, shown)]
     yield [line for note in notes for line in hang("note", note, columns)]
 
 
-def _columns(numbers: _Numbers, changes: Sequence[Change], names: int) -> list[Column]:
+def _columns(numbers: _Numbers, changes: Sequence[Change], names: int) -> list[tables.Column]:
     titles = tuple(clip(clean(change.title), names) for change in changes)
     verdicts = tuple(clean(change.verdict) for change in changes)
     reasons = tuple(clean(words.short_reason(change)) for change in changes)
     return [
-        Column("stage", titles, leans_right=False),
-        *(Column("\n".join(one.heads).strip(), tuple(map(one.cell, changes))) for one in numbers),
-        Column("verdict", verdicts, leans_right=False),
-        *([Column("why", reasons, leans_right=False)] if any(reasons) else []),
+        tables.Column("stage", titles, leans_right=False),
+        *(
+            tables.Column("\n".join(one.heads).strip(), tuple(map(one.cell, changes)))
+            for one in numbers
+        ),
+        tables.Column("verdict", verdicts, leans_right=False),
+        *([tables.Column("why", reasons, leans_right=False)] if any(reasons) else []),
     ]
 
 
@@ -87,7 +85,7 @@ def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> I
     lines = (
         [*map(plain, (*_texts(change), *(one.cell(change) for one in numbers)))] for change in shown
     )
-    yield markdown_table(("stage", "verdict", *(one.head for one in numbers)), lines, 2)
+    yield tables.markdown_table(("stage", "verdict", *(one.head for one in numbers)), lines, 2)
     yield from listed(words.notes_of(comparison, shown))
 
 

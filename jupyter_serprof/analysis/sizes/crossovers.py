@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 
-from jupyter_serprof.analysis.ranking import ALIKE_RATIO, cost_of, least_gap
+from jupyter_serprof.analysis.ranking import ALIKE_RATIO, BASELINE, cost_of, least_gap
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
 from jupyter_serprof.analysis.sizes.fit import t_quantile
 from jupyter_serprof.model import Crossover, Point, Sweep, Variant
@@ -201,18 +201,16 @@ def _is_borne_out(
 
     Of one that is alone it is said of most sizes.
     """
-    named = {told.key, *told.peers}
-    ends = told.from_bytes, told.to_bytes
+    named, ends = {told.key, *told.peers}, (told.from_bytes, told.to_bytes)
     here = [each for each in ranked if ends[0] <= each[0] <= ends[1] and named & {*each[1]}]
     if is_alone and not told.peers:
         won = sum(min(medians.values()) == medians.get(told.key) for _, medians in here)
         return told.is_clear or 2 * won > len(here)
-    return all(any(_is_near(key, *each, sure) for key in named) for each in here)
-
-
-def _is_near(key: str, size: int, medians: Medians, sure: Verdicts) -> bool:
-    is_beaten = _is_beaten(key, size, medians, sure)
-    return not is_beaten and medians[key] <= ALIKE_RATIO * min(medians.values())
+    for size, medians in here:
+        near = {key for key, ns in medians.items() if ns <= ALIKE_RATIO * min(medians.values())}
+        if all(_is_beaten(key, size, medians, sure) for key in near & named):
+            return False
+    return True
 
 
 def _is_beaten(best: str, size: int, medians: Medians, sure: Verdicts) -> bool:
@@ -243,8 +241,6 @@ def _stretch(
     )
 
 
-#: What compression is held against: the same pickle, sent as it is.
-_BASELINE = "pickle"
 #: Keys of transports that compress exactly that pickle.
 _COMPRESSED = ("lz4", "zstd")
 _WINS, _SAVES_NOTHING, _UNSURE = (
@@ -273,7 +269,7 @@ def with_break_even(sweep: Sweep) -> Sweep:
     and ``wins_below_bytes_per_s``, which is None where it saves no bytes and where the runs cannot
     tell.
     """
-    plain = _warm(sweep, _BASELINE)
+    plain = _warm(sweep, BASELINE)
     variants = tuple(
         _told(variant, plain, _warm(sweep, variant.key)) if variant.key in _COMPRESSED else variant
         for variant in sweep.variants

@@ -7,17 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from jupyter_serprof.analysis.ranking import outside_texts, ranked_of
 from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
-from jupyter_serprof.model import Summary, Sweep
+from jupyter_serprof.model import Summary, Sweep, units
 from jupyter_serprof.model.sweep import middle_ns
-from jupyter_serprof.model.units import (
-    LONGEST_HEADLINE,
-    code_text,
-    counted_in_each,
-    format_bytes,
-    format_fixed,
-    format_ns,
-    shortened,
-)
 
 _MOST_STRETCHES = 3
 Medians = Mapping[str, Mapping[int, float]]
@@ -28,7 +19,7 @@ def summarize_growth(sweep: Sweep) -> Summary:
     used = [variant for variant in sweep.variants if variant.state == "ok"]
     outside = (f"{text}, outside the ranking" for text in outside_texts(used))
     details = (*outside, *_missing(sweep))
-    return Summary(shortened(_headline(sweep)), tuple(_runs(sweep)), details=details)
+    return Summary(units.shortened(_headline(sweep)), tuple(_runs(sweep)), details=details)
 
 
 def medians_of(sweep: Sweep) -> Medians:
@@ -54,7 +45,7 @@ def best_stretches(sweep: Sweep) -> list[Stretch]:
 
 def _headline(sweep: Sweep) -> str:
     sizes = sorted({point.size_bytes for point in sweep.points if point.size_bytes})
-    what = code_text(sweep.name)
+    what = units.code_text(sweep.name)
     if not sizes:
         moved = "no bytes were seen to move, so there are no sizes"
         return f"{what}: {moved if sweep.points else 'no run ended'}"
@@ -64,24 +55,24 @@ def _headline(sweep: Sweep) -> str:
     if len({point.variant for point in sweep.points}) == 1:
         return _alone(sweep, sizes, what)
     said = _stretches_text(sweep, stretches)
-    return said if len(said) + len(what) + 2 > LONGEST_HEADLINE else f"{what}: {said}"
+    return said if len(said) + len(what) + 2 > units.LONGEST_HEADLINE else f"{what}: {said}"
 
 
 def _alone(sweep: Sweep, sizes: Sequence[int], what: str) -> str:
     """Tell both ends of the only curve, with their ratios where there is room."""
     (own,) = medians_of(sweep).values()
     ends = sorted(own)
-    first = f"{what}: {format_ns(own[ends[0]])} at {format_bytes(ends[0])}"
+    first = f"{what}: {units.format_ns(own[ends[0]])} at {units.format_bytes(ends[0])}"
     if len(ends) == 1:
         return first
-    said = f"{first}, {format_ns(own[ends[-1]])} at {format_bytes(ends[-1])}"
+    said = f"{first}, {units.format_ns(own[ends[-1]])} at {units.format_bytes(ends[-1])}"
     times, bytes_ratio = own[ends[-1]] / max(1.0, own[ends[0]]), sizes[-1] / sizes[0]
     ratio = f": {_number(times)} times as long for {_number(bytes_ratio)} times the bytes"
-    return said + ratio if len(said + ratio) <= LONGEST_HEADLINE else said
+    return said + ratio if len(said + ratio) <= units.LONGEST_HEADLINE else said
 
 
 def _number(ratio: float) -> str:
-    return format_fixed(ratio, 1 if ratio < 10 else 0)  # noqa: PLR2004  (three digits are enough)
+    return units.format_fixed(ratio, 1 if ratio < 10 else 0)  # noqa: PLR2004  (three digits are enough)
 
 
 def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
@@ -91,22 +82,22 @@ def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
     said = f"{_names(first, titles)} is fastest"
     smallest = min(min(sizes) for sizes in medians_of(sweep).values())
     if first is last and first.from_bytes > smallest:
-        return f"{said} at {format_bytes(first.to_bytes)}, at smaller sizes it changes{once}"
+        return f"{said} at {units.format_bytes(first.to_bytes)}, at smaller sizes it changes{once}"
     if first is last:
         share = "at every size" if first.is_clear else "at most sizes"
         return said if first.peers else f"{said} {share}{once}"
-    said += f" up to {format_bytes(first.to_bytes)}"
+    said += f" up to {units.format_bytes(first.to_bytes)}"
     # Cut off at its end, a sentence would make of a middle stretch the last one.
     ways = [(stretches[1:], "")] if len(stretches) <= _MOST_STRETCHES else []
     told = [
         said + "".join(f", {_from(each, titles)}" for each in shown) + between + once
         for shown, between in (*ways, ([last], "; in between it changes"), ([last], ""))
     ]
-    return next((each for each in told if len(each) <= LONGEST_HEADLINE), told[-1])
+    return next((each for each in told if len(each) <= units.LONGEST_HEADLINE), told[-1])
 
 
 def _from(stretch: Stretch, titles: Mapping[str, str]) -> str:
-    return f"{_names(stretch, titles)} from {format_bytes(stretch.from_bytes)} on"
+    return f"{_names(stretch, titles)} from {units.format_bytes(stretch.from_bytes)} on"
 
 
 def _names(stretch: Stretch, titles: Mapping[str, str]) -> str:
@@ -129,7 +120,7 @@ def _runs(sweep: Sweep) -> list[str]:
     order = f"; later passes in shuffled order (seed {seed})" if seed is not None else ""
     if not any(counts.values()):
         return [f"only the first run at each {each} yet{order}"]
-    runs = counted_in_each(counts.values(), "warm run")
+    runs = units.counted_in_each(counts.values(), "warm run")
     return [f"{runs} at each {each}, the first one apart{order}"]
 
 

@@ -6,19 +6,9 @@ import math
 from collections.abc import Sequence
 
 from jupyter_serprof.experiments.chunks.best import FEWEST_SIZES, ChunkFacts, Limit, Recommendation
-from jupyter_serprof.model import Finding, Summary, stage
+from jupyter_serprof.model import Finding, Summary, stage, units
 from jupyter_serprof.model.sweep import BestSize
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import (
-    code_text,
-    counted,
-    format_bytes,
-    format_ns,
-    format_ratio,
-    format_share,
-    plain,
-    shortened,
-)
 
 RULE = "dask.chunk-sweep"
 #: In a remedy this stands for the best value.
@@ -48,7 +38,7 @@ def chunk_finding(found: Recommendation, parameter: str, code: str, remedy: str)
         _evidence(found, parameter),
         _again(found, parameter, code)
         if not found.is_told or found.edge
-        else remedy.replace(BEST, plain(best.parameter)),
+        else remedy.replace(BEST, units.plain(best.parameter)),
     )
 
 
@@ -65,12 +55,12 @@ def summarize_chunks(
         How many sizes have warm runs; None where not even a cold one ended.
     """
     if found is None:
-        seen = f"{counted(sizes or 0, 'size')} with warm runs"
+        seen = f"{units.counted(sizes or 0, 'size')} with warm runs"
         needed = f"{seen}, {FEWEST_SIZES} are needed to recommend one"
-        said = f"{code_text(name)}: {'no run ended' if sizes is None else needed}"
+        said = f"{units.code_text(name)}: {'no run ended' if sizes is None else needed}"
     else:
         said = _headline(found, parameter)
-    return Summary(shortened(said), tuple(facts[:1]), details=tuple(facts[1:]))
+    return Summary(units.shortened(said), tuple(facts[:1]), details=tuple(facts[1:]))
 
 
 def _headline(found: Recommendation, parameter: str) -> str:
@@ -78,26 +68,26 @@ def _headline(found: Recommendation, parameter: str) -> str:
         return f"cannot tell which `{parameter}` is best"
     best = found.sizes[found.best]
     ends = [
-        f"{format_ratio(end.wall_ns / best.wall_ns)} as long at {plain(end.parameter)}"
+        f"{units.format_ratio(end.wall_ns / best.wall_ns)} as long at {units.plain(end.parameter)}"
         for end in (found.sizes[0], found.sizes[-1])
         if end is not best
     ]
     edge = f", the {found.edge} measured" if found.edge else ""
-    chosen = f"`{parameter} = {plain(best.parameter)}`"
-    return ", ".join([f"{chosen} is best{edge}: {format_ns(best.wall_ns)}", *ends])
+    chosen = f"`{parameter} = {units.plain(best.parameter)}`"
+    return ", ".join([f"{chosen} is best{edge}: {units.format_ns(best.wall_ns)}", *ends])
 
 
 def _at(entry: ChunkFacts, parameter: str) -> str:
     size = entry.chunk_bytes
-    bytes_text = f" ({format_bytes(size)})" if size is not None else ""
-    return f"{parameter} = {plain(entry.parameter)}{bytes_text}"
+    bytes_text = f" ({units.format_bytes(size)})" if size is not None else ""
+    return f"{parameter} = {units.plain(entry.parameter)}{bytes_text}"
 
 
 def _title(found: Recommendation, parameter: str) -> str:
     if not found.is_told:
         return _cannot_tell(found, parameter)
     best, low, high = (found.sizes[at] for at in (found.best, found.low, found.high))
-    parts = [f"{_at(best, parameter)} is best: {format_ns(best.wall_ns)}"]
+    parts = [f"{_at(best, parameter)} is best: {units.format_ns(best.wall_ns)}"]
     if found.edge:
         parts.append(f"it is the {found.edge} measured, and the best may lie beyond")
     if low is not high:
@@ -113,7 +103,7 @@ def _cannot_tell(found: Recommendation, parameter: str) -> str:
     why = "and the runs spread as much" if found.is_repeated else "with one warm run of each"
     return (
         f"cannot tell which {parameter} is best: all {len(walls)} sizes, {ends}, take "
-        f"{format_ns(min(walls))} to {format_ns(max(walls))}, {why}"
+        f"{units.format_ns(min(walls))} to {units.format_ns(max(walls))}, {why}"
     )
 
 
@@ -124,9 +114,9 @@ def limit_names(limit: Limit | None) -> str:
 
 
 def _limit_text(limit: Limit, best: ChunkFacts, parameter: str) -> str:
-    grown = f"{format_ns(limit.grown_ns)} more at {_at(limit.at, parameter)}"
+    grown = f"{units.format_ns(limit.grown_ns)} more at {_at(limit.at, parameter)}"
     named = [
-        f"{format_ns(grown_ns)} of it {stage(key).title if key else 'unaccounted'}"
+        f"{units.format_ns(grown_ns)} of it {stage(key).title if key else 'unaccounted'}"
         for key, grown_ns in limit.stages_ns.items()
     ]
     return ", ".join([grown, *named, *_idle(limit, best)])
@@ -136,8 +126,8 @@ def _idle(limit: Limit, best: ChunkFacts) -> list[str]:
     here, there = best.busy_share, limit.at.busy_share
     if here is None or there is None or there > here - _IDLER:
         return []
-    shares = f"{format_share(there, decimals=0)} of the time"
-    return [f"where workers were busy {shares} instead of {format_share(here, decimals=0)}"]
+    shares = f"{units.format_share(there, decimals=0)} of the time"
+    return [f"where workers were busy {shares} instead of {units.format_share(here, decimals=0)}"]
 
 
 def best_size(found: Recommendation | None) -> BestSize | None:
@@ -192,4 +182,4 @@ def _again(found: Recommendation, parameter: str, code: str) -> str:
 
 
 def _range(low: float, high: float, count: int) -> str:
-    return f"{plain(low)}:{plain(high)}:{count}".replace("_", "")
+    return f"{units.plain(low)}:{units.plain(high)}:{count}".replace("_", "")

@@ -13,18 +13,8 @@ from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_
 from jupyter_serprof.analysis.sizes.fit import fits_of
 from jupyter_serprof.analysis.summary import limit_facts
 from jupyter_serprof.capture.machine import measure_limits
-from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant
+from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant, units
 from jupyter_serprof.model.sweep import groups_text, middle_ns
-from jupyter_serprof.model.units import (
-    LONGEST_HEADLINE,
-    code_text,
-    counted_in_each,
-    format_bytes,
-    format_ns,
-    format_ratio,
-    path_text,
-    shortened,
-)
 from jupyter_serprof.objects.culprits import below_global
 
 #: What a transport says of a value that cannot be pickled: the path, and the type there.
@@ -41,7 +31,7 @@ _BY_ITSELF = (("dask-scatter", "dask.large-gather"), ("pickle4", "pickle.protoco
 def warm_text(sweep: Sweep, key: str) -> str:
     """Return the time of the warm runs, or both times of runs in two groups; "" without runs."""
     walls = _warm_walls(sweep, key)
-    return groups_text(walls) or format_ns(middle_ns(walls)) if walls else ""
+    return groups_text(walls) or units.format_ns(middle_ns(walls)) if walls else ""
 
 
 def _warm_walls(sweep: Sweep, key: str) -> list[int]:
@@ -57,8 +47,8 @@ def summarize_repeats(sweep: Sweep) -> Summary:
     """Return headline and facts of one piece of code that was run again."""
     cold = next((point.wall_ns for point in sweep.points if point.cold), None)
     warm = next((warm_text(sweep, variant.key) for variant in sweep.variants), "")
-    took = ", ".join([warm] * bool(warm) + [f"{format_ns(cold)} the first time"] * bool(cold))
-    return _summary(sweep, f"{code_text(sweep.name)}: {took or 'no run ended'}")
+    took = ", ".join([warm] * bool(warm) + [f"{units.format_ns(cold)} the first time"] * bool(cold))
+    return _summary(sweep, f"{units.code_text(sweep.name)}: {took or 'no run ended'}")
 
 
 def _headline(sweep: Sweep) -> str:
@@ -99,7 +89,7 @@ def _cause(sweep: Sweep, best: Variant, ranked: Sequence[Variant]) -> str:
         for title in (one.title for key, one in warned if key == variant.key):
             said = f"{warm_text(sweep, variant.key)}, {title}"
             named = f"{_what(sweep)}: {variant.title} takes {said}"
-            is_long = len(named) > LONGEST_HEADLINE
+            is_long = len(named) > units.LONGEST_HEADLINE
             return f"{_what(sweep)}: {said}" if variant is best or is_long else named
     return ""
 
@@ -139,7 +129,8 @@ def _what(sweep: Sweep) -> str:
 
 def what_text(name: str, size_bytes: int | None) -> str:
     """Return what a headline is about: its code, and how large it is where that is known."""
-    return f"{code_text(name)}, {format_bytes(size_bytes)}" if size_bytes else code_text(name)
+    size = f", {units.format_bytes(size_bytes)}" if size_bytes else ""
+    return f"{units.code_text(name)}{size}"
 
 
 def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
@@ -148,10 +139,10 @@ def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
     both = walls[best.key], walls[plain.key]
     if plain is best or any(map(groups_text, both)):
         return ""
-    own, against = (format_ns(middle_ns(each)) for each in both)
+    own, against = (units.format_ns(middle_ns(each)) for each in both)
     if not ranking.matters(*both, ranking.cost_of(best, plain)):
         return f"takes {own}, {plain.title} {against}, by uneven runs"
-    ratio = format_ratio(middle_ns(both[1]) / middle_ns(both[0]))
+    ratio = units.format_ratio(middle_ns(both[1]) / middle_ns(both[0]))
     return f"is {ratio} faster than pickle, {own} against {against}"
 
 
@@ -161,13 +152,14 @@ def _summary(sweep: Sweep, headline: str) -> Summary:
     warm = [walls for key in used if (walls := _warm_walls(sweep, key))]
     facts = list[str]()
     if warm:
-        runs = counted_in_each([len(walls) for walls in warm], "warm run")
+        runs = units.counted_in_each([len(walls) for walls in warm], "warm run")
         is_grouped = any(map(groups_text, warm))
         most = max(map(len, warm))
         middle = ("", "", ", the faster one counts", ", the middle one counts")[min(most, 3)]
         counts = ", some in two groups" if is_grouped else middle
         facts.append(f"{runs}{counts}; the first, cold run stands apart")
-    return Summary(shortened(headline), tuple(facts), details=tuple(limit_facts(sweep.limits)))
+    details = tuple(limit_facts(sweep.limits))
+    return Summary(units.shortened(headline), tuple(facts), details=details)
 
 
 def unpicklable(sweep: Sweep) -> Finding | None:
@@ -181,7 +173,7 @@ def unpicklable(sweep: Sweep) -> Finding | None:
     # Plain pickle takes no function at all: who takes it says what is wrong in it.
     deepest = max(named, key=lambda match: len(match[1]))
     path, kind = below_global(deepest[1]), deepest[2]
-    title, evidence = f"{path_text(path)} cannot be pickled", {"path": path, "type": kind}
+    title, evidence = f"{units.path_text(path)} cannot be pickled", {"path": path, "type": kind}
     remedy, why = without_part(path, kind)
     return Finding("pickle.unpicklable", "warn", title, evidence, remedy, because=why)
 

@@ -18,14 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 from jupyter_serprof.experiments.engine.order import GRAPH_TRIALS
-from jupyter_serprof.experiments.graphs.values import (
-    client_of,
-    collections_in,
-    default_client,
-    release,
-    require_dask,
-    wait_for,
-)
+from jupyter_serprof.experiments.graphs import values as found_values
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.trial import Attempt, Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
@@ -61,7 +54,7 @@ class DaskTryout(Trials):
     def __init__(
         self, value: object, *, name: str = "y", budget_s: float = GRAPH_TRIALS.budget_s
     ) -> None:
-        require_dask()
+        found_values.require_dask()
         try:
             import_module("dask._task_spec").NestedContainer  # noqa: B018
         except (ImportError, AttributeError):
@@ -70,7 +63,7 @@ class DaskTryout(Trials):
                 "Run: pip install -U dask distributed"
             )
             raise UsageError(message) from None
-        found = collections_in(value)
+        found = found_values.collections_in(value)
         if not found:
             message = (
                 f"{name} is no Dask collection (array, dataframe, bag, delayed) or list of them. "
@@ -78,14 +71,14 @@ class DaskTryout(Trials):
             )
             raise UsageError(message)
         self._collections = found
-        self._client = client_of(found)
+        self._client = found_values.client_of(found)
         if self._client is None:
             message = (
                 f"no cluster computes {name}: threads share what is embedded in a graph, and "
                 "nothing travels. Make one: from distributed import Client; client = Client()"
             )
             raise UsageError(message)
-        if default_client(is_asynchronous=True) is not None:
+        if found_values.default_client(is_asynchronous=True) is not None:
             message = (
                 "the client is asynchronous: waiting here would block its event loop. "
                 "Use another one: client = Client()"
@@ -142,7 +135,7 @@ class DaskTryout(Trials):
             tuple(partial(self._trip, graph, gathers=gathers) for graph in ways)
             for gathers in (True, False)
         )
-        return Sides(calls, _checked, prepare_ns, cold, partial(release, made))
+        return Sides(calls, _checked, prepare_ns, cold, partial(found_values.release, made))
 
     def _trip(self, graph: Mapping[Any, Any], *, gathers: bool = False) -> Trip:
         """Compute the graph under keys of its own, wait and release."""
@@ -155,13 +148,13 @@ class DaskTryout(Trials):
             futures = self._client.get(renamed, keys, sync=False)
         try:
             watch.stage("dask.submit")
-            wait_for(futures, None)
+            found_values.wait_for(futures, None)
             watch.stage("dask.wait")
             run = self._client.run_on_scheduler
             is_small = gathers and run(_result_bytes, keys=keys) <= _GATHERED_BYTES
             result = self._client.gather(futures) if is_small else None
         finally:
-            release(futures)
+            found_values.release(futures)
         return Trip(watch.stages, None, result)
 
 

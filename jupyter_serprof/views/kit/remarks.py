@@ -5,18 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from jupyter_serprof.model import Finding, ProbeReport, Sweep, Table, TableColumn, Trace
+from jupyter_serprof.model import Finding, ProbeReport, Sweep, Table, TableColumn, Trace, units
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import (
-    NOT_SEEN,
-    clean,
-    counted,
-    format_bytes,
-    format_count,
-    format_ns,
-    format_ratio,
-    format_share,
-)
 from jupyter_serprof.views.kit.lines import clip, code, plain, wrap
 from jupyter_serprof.views.kit.lines import width as columns_of
 from jupyter_serprof.views.kit.table import Column, fitted, table_lines
@@ -32,7 +22,7 @@ def headline_of(doc: Trace | Sweep) -> str:
     if doc.summary is not None:
         return doc.summary.headline
     name = doc.name or "unnamed"
-    return f"{name}: {format_ns(doc.wall_ns)}" if isinstance(doc, Trace) else name
+    return f"{name}: {units.format_ns(doc.wall_ns)}" if isinstance(doc, Trace) else name
 
 
 def outcome_of(doc: Trace | Sweep) -> str | None:
@@ -42,7 +32,7 @@ def outcome_of(doc: Trace | Sweep) -> str | None:
     word = "interrupted" if doc.outcome == "interrupted" else "raised"
     if re.search(rf"\b(until|{word})\b", headline_of(doc)):
         return None
-    return f"{word} after {format_ns(doc.wall_ns)}: what was measured until then"
+    return f"{word} after {units.format_ns(doc.wall_ns)}: what was measured until then"
 
 
 def first_remedy(doc: Trace | Sweep) -> Iterator[Remark]:
@@ -91,11 +81,11 @@ def _gain_text(finding: Finding) -> str:
     """Return how much faster, and what is known of how sure that is."""
     measured = finding.measured or {}
     low, high, pairs = (measured.get(key) for key in ("low", "high", "pairs"))
-    said = f"measured: {format_ratio(finding.gain)} faster"
+    said = f"measured: {units.format_ratio(finding.gain)} faster"
     if isinstance(low, int | float) and isinstance(high, int | float):
-        said += f", 95 % interval {format_ratio(low)} to {format_ratio(high)}"
+        said += f", 95 % interval {units.format_ratio(low)} to {units.format_ratio(high)}"
     if isinstance(pairs, int) and not isinstance(pairs, bool):
-        said += f", {counted(pairs, 'pair')}"
+        said += f", {units.counted(pairs, 'pair')}"
     equal = measured.get("equal")
     return said + (f", {'equal' if equal else 'NOT equal'}" if isinstance(equal, bool) else "")
 
@@ -106,7 +96,7 @@ def note_sentences(doc: Trace | Sweep) -> Iterator[str]:
         why = "none had ended" if doc.outcome == "interrupted" else "nothing was serialized"
         yield f"no stage was seen: {why}, or no probe could watch it"
     if doc.quality.spans_dropped:
-        dropped = format_count(doc.quality.spans_dropped)
+        dropped = units.format_count(doc.quality.spans_dropped)
         yield f"{dropped} spans were dropped; their time went to what encloses them"
     for probe in doc.quality.probes:
         yield from _probe_sentences(probe)
@@ -156,10 +146,10 @@ _SPARE = ("key", "compute_p25", "compute_p75", "compute_min", "disk_total")
 #: By what the largest rows are chosen where not all are shown; other tables show the first ones.
 _RANKS = {"dask.tasks": "compute_total", "dask.computations": "duration", "dask.graph": "bytes"}
 _FORMATS: Mapping[str, Callable[[int | float], str]] = {
-    "ns": format_ns,
-    "bytes": format_bytes,
-    "ratio": format_share,
-    "count": lambda value: format_count(round(value)),
+    "ns": units.format_ns,
+    "bytes": units.format_bytes,
+    "ratio": units.format_share,
+    "count": lambda value: units.format_count(round(value)),
 }
 
 
@@ -171,7 +161,7 @@ def table_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
         more = len(alike) - _ALIKE
         if more > 0:
             tables = f"more table{'' if more == 1 else 's'} like this"
-            yield [clip(f"{format_count(more)} {tables} in the document", columns)]
+            yield [clip(f"{units.format_count(more)} {tables} in the document", columns)]
 
 
 def table_sentence(trace: Trace) -> str:
@@ -213,18 +203,18 @@ def _at(table: Table) -> list[int]:
 
 
 def _named(alike: list[Table]) -> str:
-    more = f" and {format_count(len(alike) - 1)} more like it" if alike[1:] else ""
-    return f"{clean(alike[0].title)} ({counted(len(alike[0].rows), 'row')}){more}"
+    more = f" and {units.format_count(len(alike) - 1)} more like it" if alike[1:] else ""
+    return f"{units.clean(alike[0].title)} ({units.counted(len(alike[0].rows), 'row')}){more}"
 
 
 def _block(table: Table, columns: int) -> list[str]:
     shown = _shown(table)
     chosen = _fitting(table, [table.rows[at] for at in shown], columns)
     hidden = len(table.rows) - len(shown)
-    more = [f"{counted(hidden, 'more row')} in the document"] if hidden else []
+    more = [f"{units.counted(hidden, 'more row')} in the document"] if hidden else []
     note = [table.note] if table.note else []
-    said = [line for text in (*more, *note) for line in wrap(clean(text), columns)]
-    return [clip(clean(table.title), columns), *table_lines(chosen, columns), *said]
+    said = [line for text in (*more, *note) for line in wrap(units.clean(text), columns)]
+    return [clip(units.clean(table.title), columns), *table_lines(chosen, columns), *said]
 
 
 def largest_rows(table: Table, most: int) -> list[int]:
@@ -283,7 +273,7 @@ def _column(entry: TableColumn, cells: list[Scalar], width: int) -> Column:
 
 def _head(entry: TableColumn, texts: tuple[str, ...], width: int) -> str:
     """Return the title on two lines where it is wide and its cells are not."""
-    title = clean(entry.title).strip()
+    title = units.clean(entry.title).strip()
     widest = max(_LONG_HEAD, *(columns_of(text) for text in texts))
     if columns_of(title) <= widest or " " not in title:
         return clip(title, width)
@@ -295,7 +285,7 @@ def _head(entry: TableColumn, texts: tuple[str, ...], width: int) -> str:
 def _cell(value: Scalar, unit: str) -> str:
     """Return a value as people read it; a text that is empty does not apply."""
     if value is None:
-        return NOT_SEEN
+        return units.NOT_SEEN
     if isinstance(value, int | float) and not isinstance(value, bool) and unit in _FORMATS:
         return _FORMATS[unit](value)
-    return _HASH.sub(r"\1…", clean(str(value)))
+    return _HASH.sub(r"\1…", units.clean(str(value)))

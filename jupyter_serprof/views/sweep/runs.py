@@ -12,29 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from jupyter_serprof.analysis.ranking import are_alike, cost_of, is_comparable, matters
-from jupyter_serprof.model import Crossover, Fit, Point, Sweep, Trace, Variant, stages_of
+from jupyter_serprof.model import Crossover, Fit, Point, Sweep, Trace, Variant, stages_of, units
 from jupyter_serprof.model.sweep import groups_text, quartiles, spread
 from jupyter_serprof.model.sweep import runs_of as all_runs
-from jupyter_serprof.model.units import (
-    NOT_APPLICABLE,
-    NOT_SEEN,
-    RATE_FLOOR_BYTES,
-    clean,
-    column,
-    column_unit,
-    counted,
-    format_bytes,
-    format_count,
-    format_ns,
-    format_rate,
-    format_ratio,
-)
 from jupyter_serprof.views.kit.table import Quantity
 
 _SMALLEST_RATIO = 0.05
 _TIED, _OPEN, _ALONE, _APART = "≈", "?", "1 run", "2 groups"
-#: The time of an even number of runs is the faster of the two in the middle.
-_PAIR = 2
 #: What stands below a table in which it occurs.
 _LEGENDS = {
     _TIED: f"{_TIED} no difference that matters to the fastest",
@@ -131,10 +115,10 @@ def parts_of(run: Bar) -> list[Slice]:
     known.sort(key=lambda pair: pair[0].order)
     rest_ns = max(0, run.wall_ns - sum(ns for _, ns in known))
     values = [*(ns for _, ns in known), rest_ns]
-    unit = column_unit(run.wall_ns)
-    texts = column(values, sum(values), unit.decimals, unit.unit_ns)
+    unit = units.column_unit(run.wall_ns)
+    texts = units.column(values, sum(values), unit.decimals, unit.unit_ns)
     parts = [
-        Slice(clean(entry.title), entry.family, ns, text)
+        Slice(units.clean(entry.title), entry.family, ns, text)
         for (entry, ns), text in zip(known, texts, strict=False)
     ]
     return [*parts, Slice("unaccounted", "", rest_ns, texts[-1])]
@@ -142,7 +126,7 @@ def parts_of(run: Bar) -> list[Slice]:
 
 def time_text(run: Bar) -> str:
     """Return the time of a line; of runs in two groups that of both."""
-    return run.groups or format_ns(run.wall_ns)
+    return run.groups or units.format_ns(run.wall_ns)
 
 
 def spread_text(run: Bar) -> str:
@@ -152,14 +136,14 @@ def spread_text(run: Bar) -> str:
         return ""
     if run.groups:
         return run.groups
-    low, high = run.range_ns
     word = "quartiles" if quartiles(run.walls_ns) else "range"
-    return f"{which_text([count])} of {count} ({word} {format_ns(low)} to {format_ns(high)})"
+    ends = " to ".join(map(units.format_ns, run.range_ns))
+    return f"{which_text([count])} of {count} ({word} {ends})"
 
 
 def which_text(counts: Iterable[int]) -> str:
-    """Return which run has the time of so many: that of two is the faster."""
-    return "faster one" if max(counts) == _PAIR else "middle one"
+    """Return which of so many runs has their time: where there are two at most, the faster."""
+    return "faster one" if max(counts) == 2 else "middle one"  # noqa: PLR2004
 
 
 def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
@@ -175,7 +159,7 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
         and not other.variant.unranked
     ]
     if run not in rivals or len(rivals) == 1:
-        return NOT_APPLICABLE
+        return units.NOT_APPLICABLE
     judged = [other for other in rivals if is_comparable(other.walls_ns)]
     if run not in judged:
         return _ALONE
@@ -183,12 +167,12 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     if run.groups:
         return _APART
     if best.groups or not best.wall_ns:
-        return NOT_APPLICABLE
+        return units.NOT_APPLICABLE
     both = run.walls_ns, best.walls_ns, cost_of(run.variant, best.variant)
     if run is not best and are_alike(*both):
         return _TIED
     is_open = run is not best and not matters(*both)
-    return format_ratio(run.wall_ns / best.wall_ns) + _OPEN * is_open
+    return units.format_ratio(run.wall_ns / best.wall_ns) + _OPEN * is_open
 
 
 def legends(sweep: Sweep, runs: Sequence[Bar]) -> list[str]:
@@ -205,7 +189,7 @@ def has_gains(sweep: Sweep) -> bool:
 def gain_text(run: Bar) -> str:
     """Return how many times faster a remedy is by its pairs, on the line of its warm runs."""
     gain = None if run.cold else _gain(run.variant)
-    return NOT_APPLICABLE if gain is None else format_ratio(gain)
+    return units.NOT_APPLICABLE if gain is None else units.format_ratio(gain)
 
 
 def _gain(variant: Variant) -> float | None:
@@ -219,7 +203,7 @@ def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
     None if unknown, and below the size from which on a rate says something (64 kB).
     """
     rate = sweep.limits.memcpy_bytes_per_s
-    if not size_bytes or size_bytes < RATE_FLOOR_BYTES or not rate or rate <= 0:
+    if not size_bytes or size_bytes < units.RATE_FLOOR_BYTES or not rate or rate <= 0:
         return None
     return size_bytes / rate * 1e9
 
@@ -230,25 +214,25 @@ def memcpy_text(sweep: Sweep, run: Bar) -> str:
     Nothing of what was not moved: it is no faster than a copy.
     """
     if run.variant.is_alias:
-        return NOT_APPLICABLE
+        return units.NOT_APPLICABLE
     once_ns = memcpy_ns(sweep, run.point.size_bytes)
     if not once_ns:
-        return NOT_SEEN
+        return units.NOT_SEEN
     ratio = run.wall_ns / once_ns
-    return format_ratio(ratio) if ratio >= _SMALLEST_RATIO else "< 0.1×"  # noqa: RUF001
+    return units.format_ratio(ratio) if ratio >= _SMALLEST_RATIO else "< 0.1×"  # noqa: RUF001
 
 
 def fact_bytes_text(fact: str, run: Bar) -> str:
     """Return a fact of the variant that counts bytes."""
     value = run.variant.facts.get(fact)
-    return format_bytes(value) if isinstance(value, int) else NOT_SEEN
+    return units.format_bytes(value) if isinstance(value, int) else units.NOT_SEEN
 
 
 def quantities(sweep: Sweep, runs: Sequence[Bar]) -> list[Quantity[Bar]]:
     """Return the columns of numbers beside the runs, for characters and pixels."""
-    silent = (NOT_APPLICABLE, NOT_SEEN)
+    silent = (units.NOT_APPLICABLE, units.NOT_SEEN)
     return [
-        Quantity(("", "total"), lambda run: format_ns(run.wall_ns), is_bold=True),
+        Quantity(("", "total"), lambda run: units.format_ns(run.wall_ns), is_bold=True),
         # Remedies are held against what they replace, which is not the same for all.
         Quantity(("gain of", "pairs"), gain_text)
         if has_gains(sweep)
@@ -256,14 +240,14 @@ def quantities(sweep: Sweep, runs: Sequence[Bar]) -> list[Quantity[Bar]]:
         Quantity(("", "in-band"), partial(fact_bytes_text, "in_band_bytes")),
         Quantity(("out-of-", "band"), partial(fact_bytes_text, "out_of_band_bytes")),
         # Pages that a run touched for the first time.
-        Quantity(("page", "faults"), lambda run: format_count(run.point.minor_faults)),
+        Quantity(("page", "faults"), lambda run: units.format_count(run.point.minor_faults)),
         Quantity(("times", "memcpy"), partial(memcpy_text, sweep), silent=silent),
     ]
 
 
 def label_of(run: Bar, *, has_size: bool) -> str:
     """Return what stands before the numbers of a run; of one size that is not told."""
-    return f"{format_bytes(run.point.size_bytes)} {run.label}" if has_size else run.label
+    return f"{units.format_bytes(run.point.size_bytes)} {run.label}" if has_size else run.label
 
 
 def incomplete(sweep: Sweep) -> dict[str, str]:
@@ -273,7 +257,7 @@ def incomplete(sweep: Sweep) -> dict[str, str]:
     for one in sweep.variants:
         if one.state != "ok" or one.key not in measured:
             text = _state_text(one)
-            said[clean(one.title)] = "as above" if text in said.values() else text
+            said[units.clean(one.title)] = "as above" if text in said.values() else text
     return said
 
 
@@ -333,14 +317,14 @@ def growth_lines(series: Series) -> list[str]:
     if not series.pieces:
         count = len(series.points)
         few = ", three are needed" if count < 3 else ""  # noqa: PLR2004
-        return [f"{counted(count, 'size')}: no line{few}"]
+        return [f"{units.counted(count, 'size')}: no line{few}"]
     return [_piece_text(piece, is_alias=series.variant.is_alias) for piece in series.pieces]
 
 
 def _piece_text(piece: Fit, *, is_alias: bool) -> str:
-    ends = (format_bytes(piece.from_bytes), format_bytes(piece.to_bytes))
+    ends = (units.format_bytes(piece.from_bytes), units.format_bytes(piece.to_bytes))
     sizes = " to ".join(ends if piece.from_bytes < piece.to_bytes else ends[:1])
-    cause = f" ({clean(piece.cause)})" if piece.cause else ""
+    cause = f" ({units.clean(piece.cause)})" if piece.cause else ""
     return f"{sizes}: {_line_text(piece, is_alias=is_alias)}{cause}"
 
 
@@ -349,20 +333,20 @@ def _line_text(piece: Fit, *, is_alias: bool) -> str:
     if piece.fixed_ns is None or piece.ns_per_byte is None:
         return piece.growth
     if piece.growth == "constant" or piece.ns_per_byte <= 0:
-        return f"{format_ns(piece.fixed_ns)} at every size"
+        return f"{units.format_ns(piece.fixed_ns)} at every size"
     if is_alias:
         return "longer for more bytes; nothing is moved, so there is no rate"
-    fixed = f"{format_ns(piece.fixed_ns)} + " if piece.fixed_ns > 0 else ""
-    said = f"{fixed}{format_rate(1e9 / piece.ns_per_byte)}"
+    fixed = f"{units.format_ns(piece.fixed_ns)} + " if piece.fixed_ns > 0 else ""
+    said = f"{fixed}{units.format_rate(1e9 / piece.ns_per_byte)}"
     if not piece.low or not piece.high or piece.low <= 0:
         return said
-    return f"{said} [{format_rate(1e9 / piece.high)}, {format_rate(1e9 / piece.low)}]"
+    return f"{said} [{units.format_rate(1e9 / piece.high)}, {units.format_rate(1e9 / piece.low)}]"
 
 
 def crossover_text(each: Crossover) -> str:
     """Return where one way overtakes another."""
-    sizes = f"{format_bytes(each.from_bytes)} and {format_bytes(each.to_bytes)}"
-    return f"{clean(each.title)} between {sizes}"
+    sizes = f"{units.format_bytes(each.from_bytes)} and {units.format_bytes(each.to_bytes)}"
+    return f"{units.clean(each.title)} between {sizes}"
 
 
 def crossover_lines(sweep: Sweep) -> Iterator[str]:
@@ -377,11 +361,11 @@ def chunk_line(sweep: Sweep) -> str:
     if best is None:
         return ""
     number = None if best.parameter is None else plain_number(best.parameter)
-    asked = f"{clean(sweep.parameter)} = {number}, " if sweep.parameter and number else ""
-    sizes = f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"
+    asked = f"{units.clean(sweep.parameter)} = {number}, " if sweep.parameter and number else ""
+    sizes = f"{units.format_bytes(best.low_bytes)} to {units.format_bytes(best.high_bytes)}"
     limits = (("below", best.below), ("above", best.above))
-    said = "".join(f"; {side} it {clean(why)} limits" for side, why in limits if why)
-    return f"best chunk: {asked}{format_bytes(best.size_bytes)} [{sizes}]{said}"
+    said = "".join(f"; {side} it {units.clean(why)} limits" for side, why in limits if why)
+    return f"best chunk: {asked}{units.format_bytes(best.size_bytes)} [{sizes}]{said}"
 
 
 _WHOLE = 1e-9

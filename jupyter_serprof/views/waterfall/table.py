@@ -11,17 +11,8 @@ from itertools import chain
 from jupyter_serprof.analysis.outline import Entry, entries_of, outline, stored_lines
 from jupyter_serprof.model import Row, Stage, Trace, Waterfall, stages_of, units
 from jupyter_serprof.views.kit import bars
+from jupyter_serprof.views.kit import table as tables
 from jupyter_serprof.views.kit.lines import clip, plain, wrap
-from jupyter_serprof.views.kit.table import (
-    Column,
-    Quantity,
-    fewer,
-    fitted,
-    markdown_table,
-    narrower,
-    table_lines,
-    table_width,
-)
 
 #: A waterfall with more lines than this shows the smallest ones as one.
 MOST_ROWS = 60
@@ -78,18 +69,18 @@ class StageTable:
     wall_share_text: str
 
 
-def quantities(table: StageTable) -> list[Quantity[Line]]:
+def quantities(table: StageTable) -> list[tables.Quantity[Line]]:
     """Return the columns of numbers that say something, for characters, Markdown and pixels."""
     unit, wall, share = table.unit, table.wall_text, table.wall_share_text
     unmeasured = (units.NOT_APPLICABLE, units.NOT_SEEN, "0")
-    every: Sequence[Quantity[Line]] = (
-        Quantity(("self", unit), lambda line: line.self_text, wall, is_bold=True),
-        Quantity(("share", "%"), lambda line: line.share_text, share, is_bold=True),
-        Quantity(("bytes", ""), lambda line: line.size_text, silent=unmeasured),
-        Quantity(("rate", ""), lambda line: line.rate_text, silent=unmeasured),
-        Quantity(("of", "memcpy"), lambda line: line.memcpy_text, silent=unmeasured),
+    every: Sequence[tables.Quantity[Line]] = (
+        tables.Quantity(("self", unit), lambda line: line.self_text, wall, is_bold=True),
+        tables.Quantity(("share", "%"), lambda line: line.share_text, share, is_bold=True),
+        tables.Quantity(("bytes", ""), lambda line: line.size_text, silent=unmeasured),
+        tables.Quantity(("rate", ""), lambda line: line.rate_text, silent=unmeasured),
+        tables.Quantity(("of", "memcpy"), lambda line: line.memcpy_text, silent=unmeasured),
         # New pages: times 4 kB, what was copied into memory that was not used before.
-        Quantity(("page", "faults"), lambda line: line.faults_text, silent=unmeasured),
+        tables.Quantity(("page", "faults"), lambda line: line.faults_text, silent=unmeasured),
     )
     return [one for one in every if one.speaks(table.lines)]
 
@@ -280,16 +271,16 @@ def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
     """Return the table of a trace, in lines of at most ``columns`` characters."""
     table = table_of(trace)
     chosen = _fitting(table, columns, has_bars=has_bars)
-    room = columns - table_width(chosen) - _EDGES
+    room = columns - tables.table_width(chosen) - _EDGES
     if has_bars and room >= _NARROWEST_BAR:
         at = 2 if chosen[1].head == "where" else 1
         chosen.insert(at, _bars(trace, table, room))
     words = words_of(cell for column in chosen for cell in column.cells)
     said = (line for word in words for line in wrap(word, columns))
-    return [*table_lines(chosen, columns), *said]
+    return [*tables.table_lines(chosen, columns), *said]
 
 
-def _fitting(table: StageTable, columns: int, *, has_bars: bool) -> list[Column]:
+def _fitting(table: StageTable, columns: int, *, has_bars: bool) -> list[tables.Column]:
     """Return as many columns as leave two fifths for the time, a quarter where that is too much.
 
     The spare ones go before names are cut to a few letters.
@@ -298,24 +289,24 @@ def _fitting(table: StageTable, columns: int, *, has_bars: bool) -> list[Column]
         (2 * columns // 5, _NAMES, []),
         (columns // 3, _NAMES, []),
         (columns // 4, _SHORT_NAMES, []),
-        (0, _SHORT_NAMES, [fewer(_columns(table, _SHORTEST_NAME), SPARE)]),
+        (0, _SHORT_NAMES, [tables.fewer(_columns(table, _SHORTEST_NAME), SPARE)]),
     ):
         least = max(_NARROWEST_BAR, wide) + _EDGES if has_bars else 0
-        attempts = narrower(partial(_columns, table), names, SPARE)
-        chosen = fitted(chain(attempts, last), columns - least)
-        if table_width(chosen) + least <= columns:
+        attempts = tables.narrower(partial(_columns, table), names, SPARE)
+        chosen = tables.fitted(chain(attempts, last), columns - least)
+        if tables.table_width(chosen) + least <= columns:
             break
     return chosen
 
 
-def _columns(table: StageTable, names: int) -> list[Column]:
+def _columns(table: StageTable, names: int) -> list[tables.Column]:
     lines = table.lines
     titles = [_title(line, names) for line in lines]
-    lanes = Column("where", (*(line.lane for line in lines), ""), leans_right=False)
+    lanes = tables.Column("where", (*(line.lane for line in lines), ""), leans_right=False)
     return [
-        Column("stage", (*titles, "Wall time"), leans_right=False),
+        tables.Column("stage", (*titles, "Wall time"), leans_right=False),
         *([lanes] if any(lanes.cells) else []),
-        *(Column(q.head, (*map(q.cell, lines), q.total)) for q in quantities(table)),
+        *(tables.Column(q.head, (*map(q.cell, lines), q.total)) for q in quantities(table)),
     ]
 
 
@@ -325,11 +316,11 @@ def _title(line: Line, columns: int) -> str:
     return clip(title, max(columns - len(count), columns // 2)) + count
 
 
-def _bars(trace: Trace, table: StageTable, room: int) -> Column:
+def _bars(trace: Trace, table: StageTable, room: int) -> tables.Column:
     wall_text = f"{table.wall_text} {table.unit}"
     head = f"0{wall_text:>{room - 1}}" if len(wall_text) < room else wall_text[:room]
     drawn = [_bar(trace, line, room) for line in table.lines]
-    return Column(f" {head} ", (*(f"│{bar}│" for bar in drawn), ""), leans_right=False)
+    return tables.Column(f" {head} ", (*(f"│{bar}│" for bar in drawn), ""), leans_right=False)
 
 
 def _bar(trace: Trace, line: Line, room: int) -> str:
@@ -355,7 +346,9 @@ def stages_table(trace: Trace) -> str:
     )
     total = ("Wall time", "", *(one.total for one in columns))
     heads = ("stage", "where", *(one.head for one in columns))
-    return "\n\n".join([markdown_table(heads, (*lines, total), 2), *map(plain, words_of(cells))])
+    return "\n\n".join(
+        [tables.markdown_table(heads, (*lines, total), 2), *map(plain, words_of(cells))]
+    )
 
 
 def _marked(line: Line) -> str:
