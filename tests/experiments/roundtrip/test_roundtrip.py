@@ -260,13 +260,12 @@ def test_a_failure_in_a_warm_run_keeps_the_cold_one(fakes: Fakes) -> None:
 
 
 def test_a_culprit_is_named_in_every_row() -> None:
-    """An object that cannot be pickled: the path, the type and what to do."""
+    """An object that cannot be pickled: the path and the type."""
     rows = moved({"model": {"cache": [1, LOCK]}})
 
     for row in rows.values():
         assert row.state == "failed"
         assert "value['model']['cache'][1] (lock)" in row.reason
-        assert "recreate it in __setstate__" in row.reason
 
 
 def test_a_lambda_is_named_where_it_cannot_travel() -> None:
