@@ -17,9 +17,10 @@ from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.compare.runs import Against, Pairs
 from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.experiments.engine.experiment import Experiment, run
+from jupyter_serprof.experiments.graphs import values
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
 from jupyter_serprof.experiments.graphs.stages import GraphStages
-from jupyter_serprof.experiments.remedies import graph, trial
+from jupyter_serprof.experiments.remedies import trial
 from jupyter_serprof.experiments.remedies.code import CodeTryout
 from jupyter_serprof.experiments.remedies.graph import DaskTryout
 from jupyter_serprof.experiments.remedies.value import Tryout
@@ -198,8 +199,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 def client(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand in for a cluster."""
     scattering = SimpleNamespace(scatter=lambda values, **_: list(values))
-    monkeypatch.setattr(graph, "client_of", lambda _: scattering)
-    monkeypatch.setattr(graph, "release", list.clear)
+    monkeypatch.setattr(values, "client_of", lambda _: scattering)
+    monkeypatch.setattr(values, "release", list.clear)
 
 
 @pytest.fixture
