@@ -105,6 +105,19 @@ describe("the chart of a sweep", () => {
     expect(texts(draw({ crossovers }))).toContain("10.0 kB to 100 kB");
   });
 
+  it("names them near the place where the lines turn, not where most room is", () => {
+    const { lines, ...chart } = chartNamed("Ray");
+    const [ray] = lines as [Chart["lines"][0]];
+    const turned = ray.points.map((point, at) => ({ ...point, median_ns: 4e9 - 2e9 * (at % 2) }));
+    const low = { ...ray, title: "low", points: ray.points.slice(0, 1) };
+    const pair = [{ ...ray, points: turned }, { ...ray, title: "Dask", points: turned }, low];
+    const turn = { cold: false, from_bytes: SIZES[1] ?? 0, to_bytes: SIZES[2] ?? 0 };
+    const crossovers = [{ ...turn, title: "Ray overtakes Dask", faster: "a", slower: "b" }];
+    const svg = chartOf({ ...chart, lines: pair, crossovers }, 700);
+    const note = Number(svg.querySelector(".jsp-series-note")?.getAttribute("y"));
+    expect(note).toBeLessThan(200);
+  });
+
   it("gives each of eight transports its own colour", () => {
     const { points, variants } = sweepWith({});
     const keys = Array.from({ length: 8 }, (_, at) => `way${at}`);

@@ -161,12 +161,13 @@ function crossoverMarks(frame: Frame, { crossovers, lines }: Chart): SVGElement[
     const half = (Math.max(...texts.map((text) => text.length)) * LETTER_PX) / 2;
     const x = Math.max(MARGIN.left + half, Math.min(frame.right - half, (x1 + x2) / 2));
     const [left, right] = [Math.min(x1, x - half) - 4, Math.max(x2, x + half) + 4];
-    const near = notes.filter((note) => note.left < right && left < note.right);
+    const near = notes.flatMap((note) => (note.left < right && left < note.right ? [note.y] : []));
     const taken = marks.flatMap(([at = 0, y = 0]) => (at >= left && at <= right ? [y] : []));
-    const y = freeHeight(
-      taken,
-      near.map((note) => note.y),
-    );
+    const own = lines.filter((line) => title.split(" overtakes ").includes(line.title));
+    const all = own.flatMap(({ points }) => points);
+    const ends = all.filter((point) => [from_bytes, to_bytes].includes(point.size_bytes));
+    const turn = ends.reduce((sum, { median_ns }) => sum + frame.y(median_ns) / ends.length, 0);
+    const y = freeHeight(taken, near, turn);
     const bracket = (at: number): string =>
       `M${x1} ${at - 4}v8M${x1} ${at}H${x2}M${x2} ${at - 4}v8`;
     if (y === null) {
@@ -189,15 +190,15 @@ function stepsTo({ x, y }: Frame, one: SizePoint, next: SizePoint): [number, num
 /** A bracket and its words are so high, px. */
 const NOTE_PX = 56;
 
-/** The height that is farthest from every line and covers no other note; null without room. */
-function freeHeight(taken: readonly number[], notes: readonly number[]): number | null {
+/** The height nearest to where lines turn that is off each and covers no note; null without room. */
+function freeHeight(taken: number[], notes: number[], turn: number): number | null {
   const top = MARGIN.top + 8;
-  const room = BOTTOM - top - NOTE_PX;
-  const candidates = Array.from({ length: 16 }, (_, step) => top + (step / 15) * room);
-  const gap = (y: number): number =>
-    Math.min(...taken.map((each) => Math.abs(each - y - NOTE_PX / 2)));
-  const free = candidates.filter((y) => notes.every((note) => Math.abs(note - y) >= NOTE_PX));
-  return free.toSorted((a, b) => gap(b) - gap(a))[0] ?? null;
+  const places = Array.from({ length: 16 }, (_, at) => top + (at / 15) * (BOTTOM - top - NOTE_PX));
+  const off = (y: number, at: number): number => Math.abs(at - y - NOTE_PX / 2);
+  const gap = (y: number): number => Math.min(...taken.map((each) => off(y, each)));
+  const free = places.filter((y) => notes.every((note) => Math.abs(note - y) >= NOTE_PX));
+  const far = (y: number): number => (gap(y) > NOTE_PX / 2 ? off(y, turn) : HEIGHT * 2 - gap(y));
+  return free.toSorted((a, b) => far(a) - far(b))[0] ?? null;
 }
 
 function lineOf(frame: Frame, line: Line, sizeText: (bytes: number) => string): SVGElement[] {
