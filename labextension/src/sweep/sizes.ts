@@ -130,9 +130,9 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
     entry.prepend(sample);
     return entry;
   });
-  const counts = drawn.flatMap((line) => line.points.map((point) => point.count));
   const gap = "gap: beyond it the time grows in another way";
-  const most = Math.max(0, ...counts);
+  const most = Math.max(0, ...drawn.flatMap(({ points }) => points.map(({ count }) => count)));
+  const which = most === 2 ? "faster" : "middle";
   const small = smallStages(scene);
   const stages = `${small} stage${small === 1 ? "" : "s"}`;
   return [
@@ -141,7 +141,7 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
     scene.link === null ? null : legendEntry("jsp-wire", "wire, predicted: dashed and hollow"),
     small > 0 ? element("span", "", `${stages} below 5\u00a0% at every size: see Table`) : null,
     legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
-    element("span", "jsp-legend-end", `middle run of ${most}; lines end at measured sizes`),
+    element("span", "jsp-legend-end", `${which} run of ${most}; lines end at measured sizes`),
   ];
 }
 
