@@ -127,9 +127,8 @@ function sizeText(trace: DrawnTrace, row: Row): string {
   return row.size_bytes === null ? unknownIn(trace, row) : format.bytes(row.size_bytes);
 }
 
-function rateOf(row: Row): number | null {
-  const copied = row.copied_bytes ?? 0;
-  return 2 * copied < (row.size_bytes ?? 0) ? null : format.rateOf(copied, row.busy_ns);
+function rateOf({ copied_bytes: copied, size_bytes: size, busy_ns: busy }: Row): number | null {
+  return 2 * (copied ?? 0) < (size ?? 0) ? null : format.rateOf(copied ?? 0, busy);
 }
 
 function rateText(trace: DrawnTrace, row: Row): string {
