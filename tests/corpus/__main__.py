@@ -189,7 +189,7 @@ def _line(row: Row) -> str:
     found = next((f for f in findings if f.rule == entry.rule), None)
     share = "" if found is None or found.share is None else f"{found.share:.0%}"
     said = (f"`{found.rule}`", found.title, share) if found else ("", "nothing", "")
-    gain = "" if row.gain is None else f"{row.gain:.2g}x"
+    gain = "" if row.gain is None else f"{float(f'{row.gain:.2g}'):g}x"
     cells = (entry.title, entry.page.partition(": ")[2], *said, gain)
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |\n"
 
