@@ -18,13 +18,16 @@ from functools import lru_cache
 from textwrap import dedent
 from typing import NamedTuple
 
-from jupyter_serprof.objects.ask import is_a, kind_name, own_names, size_bytes
+from jupyter_serprof.objects.ask import is_a, is_exactly, kind_name, own_names, size_bytes
 from jupyter_serprof.objects.labels import is_by_value
 
 _SHOWN = 5
 #: A chain of helpers longer than this is not followed.
 _FUNCTIONS = 100
 _WRAPPERS = 9
+#: What changes a list, a dict or a set; what classes of others mean by it is theirs.
+_CHANGES = {"add", "append", "extend", "insert", "setdefault", "update"}
+_KEPT, _MODULE, _STORE = (list, dict, set), types.ModuleType, "STORE_GLOBAL"
 _GRAPH_CALLS = {"compute", "delayed", "persist"}
 _GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 
@@ -73,22 +76,21 @@ def globals_written(function: object) -> list[str]:
     with suppress(OSError, TypeError, SyntaxError, ValueError):  # no source, or no longer its own
         tree = ast.parse(dedent(inspect.getsource(function.__code__)))
         for node in ast.walk(tree):
-            targets = (
-                node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            call = node.func if isinstance(node, ast.Call) else None
+            is_change = getattr(call, "attr", "") in _CHANGES
+            targets = getattr(
+                node, "targets", [call if is_change else getattr(node, "target", None)]
             )
             for target in targets:
                 part = target
                 while isinstance(part, ast.Subscript | ast.Attribute):
                     part = part.value
                 if isinstance(part, ast.Name) and part is not target and part.id in reads:
-                    is_module = is_a(known.get(part.id), types.ModuleType)  # it is configured
-                    names += [] if is_module else [part.id]
-    names += [
-        one.argval
-        for one in dis.get_instructions(function.__code__)
-        if one.opname == "STORE_GLOBAL"
-    ]
-    return list(dict.fromkeys(names))
+                    value = known.get(part.id)  # a module is configured
+                    is_own = is_exactly(value, _KEPT) if is_change else not is_a(value, _MODULE)
+                    names += [part.id] if is_own else []
+    stored = (one for one in dis.get_instructions(function.__code__) if one.opname == _STORE)
+    return list(dict.fromkeys([*names, *(one.argval for one in stored)]))
 
 
 def makes_graphs(function: types.FunctionType) -> bool:

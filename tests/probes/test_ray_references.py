@@ -13,6 +13,7 @@ from jupyter_serprof.probes.ray.values import plain_look
 
 MB = 1_000_000
 SHARED: dict[str, int] = {}
+LISTED: list[str] = []
 
 
 def call(role: str, parent: Draft | None = None, extra: Any = None) -> Draft:
@@ -63,6 +64,11 @@ def _writes(key: str) -> None:
     SHARED["all"] += 1
 
 
+def _appends(key: str) -> None:
+    LISTED.append(key)
+    pytest.skip.append(key)  # type: ignore[attr-defined]  # whatever that means there
+
+
 def _assigns() -> None:
     global SHARED  # noqa: PLW0603  (that is the case)
     SHARED = {}
@@ -77,7 +83,14 @@ def _reads(key: str) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("function", "names"),
-    [(_writes, ["SHARED"]), (_assigns, ["SHARED"]), (_reads, []), (len, []), (pytest.skip, [])],
+    [
+        (_writes, ["SHARED"]),
+        (_appends, ["LISTED"]),
+        (_assigns, ["SHARED"]),
+        (_reads, []),
+        (len, []),
+        (pytest.skip, []),
+    ],
 )
 def test_a_function_writes_the_globals_that_it_assigns_to(function: Any, names: list[str]) -> None:
     """Also to a part of them; what a library keeps in each process is its own affair."""

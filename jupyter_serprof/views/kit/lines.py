@@ -63,8 +63,7 @@ def _pieces(word: str, columns: int) -> list[str]:
 def hang(label: str, text: str, columns: int, indent: int = 6) -> list[str]:
     """Return a label and its text, whose further lines stand under the first one."""
     label = clip(label, indent - 1)
-    # A line to paste stays one.
-    room = columns - indent if label.rstrip() != "try" else max(columns, 2 * len(text))
+    room = columns - indent if label.rstrip() != "try" else max(columns, 2 * len(text))  # pasted
     lines = [part for line in text.splitlines() or [""] for part in wrap(clean(line), room)]
     first = label + " " * (indent - width(label))
     return [((first if i == 0 else " " * indent) + line).rstrip() for i, line in enumerate(lines)]
