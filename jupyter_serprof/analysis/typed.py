@@ -25,7 +25,6 @@ _MAP = re.compile(r"(?P<client>\w+)\.map\((?P<function>\w+), (?P<values>\w+|rang
 _GOT = ".compute()."
 _REDUCED = re.compile(rf"(.+){re.escape(_GOT)}(?:sum|mean|min|max|std|var)")
 _TOGETHER = 4
-#: What is looked at is bounded: a document may hold anything.
 _LONGEST_CODE = 20_000
 #: A name that no variable has: what was hidden, or is no variable.
 _HIDDEN = "'...'"
@@ -76,13 +75,13 @@ def roles_of(code: str) -> dict[str, str]:
     >>> roles_of("for x in xs: out.append(ray.get(f.remote(x)))")["<tasks>"]
     '[f.remote(x) for x in xs]'
     """
+    known = defaultdict[str, set[str]](set)
     try:
         tree = ast.parse(code if len(code) <= _LONGEST_CODE else "")
+        for role, text in (*_of_calls(tree), *_of_loops(tree)):
+            known[f"<{role}>"].add(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a label, a magic, of a file
         return {}
-    known = defaultdict[str, set[str]](set)
-    for role, text in (*_of_calls(tree), *_of_loops(tree)):
-        known[f"<{role}>"].add(text)
     if 1 < len(known["<lazy>"]) <= _TOGETHER:
         known["<lazies>"] = {", ".join(sorted(known["<lazy>"]))}
     single = {role: next(iter(texts)) for role, texts in known.items() if len(texts) == 1}
@@ -179,8 +178,9 @@ def _of_loops(tree: ast.AST) -> _Roles:
     for loop in loops:
         # What another loop around it binds is no name outside of that.
         if not (turns - _stored([loop.target])) & _names(loop.values, *loop.body):
+            made = _made(loop.body)
             for call in _calls(loop.body):
-                yield from _in_loop(loop, call)
+                yield from _in_loop(loop, call, made)
 
 
 def _loop(node: ast.AST) -> _Loop | None:
@@ -192,10 +192,9 @@ def _loop(node: ast.AST) -> _Loop | None:
     return None
 
 
-def _in_loop(loop: _Loop, call: ast.Call) -> _Roles:
+def _in_loop(loop: _Loop, call: ast.Call, made: dict[str, ast.expr]) -> _Roles:
     """Yield what a call in each turn tells; nothing where it needs what the turn before made."""
-    values, made = ast.unparse(loop.values), _made(loop.body)
-    is_plain = isinstance(loop.values, ast.Name)
+    values, is_plain = ast.unparse(loop.values), isinstance(loop.values, ast.Name)
     if ast.unparse(call.func) == "ray.put" and len(call.args) == 1:
         text = ast.unparse(call.args[0])
         yield "puts", values if is_plain and text == loop.each else loop.of(text)

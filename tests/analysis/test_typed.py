@@ -59,6 +59,7 @@ def test_a_remedy_in_the_names_of_the_code_gives_the_same(
     "code",
     [
         "a label of a recording",
+        f"x{'.a(1)' * 900}.compute()",  # deeper than Python writes
         "analyze(frame)",
         "acc = 0\nfor x in xs: acc = ray.get(add.remote(acc, x))",
         "for path in ['...', '...']: ray.get(read.remote(path))",

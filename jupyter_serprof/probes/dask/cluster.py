@@ -87,7 +87,7 @@ class Station:
     delay_end_s
         The same at the end; None if it was gone then.
     delays
-        What it added from the begin of a task on, by its clock, ns: each heartbeat may change it.
+        From when by its clock it added what, ns: each heartbeat may change it.
     is_here
         Whether it shares our process, and so the agent of the scheduler.
     report
@@ -98,7 +98,7 @@ class Station:
     error_ns: int = 0
     delay_s: float = 0.0
     delay_end_s: float | None = None
-    delays: tuple[tuple[int, float], ...] = ()
+    delays: tuple[tuple[int, int], ...] = ()
     is_here: bool = False
     report: dict[str, Any] | None = None
 
@@ -333,7 +333,8 @@ class Cluster:
             station.error_ns = self.scheduler.error_ns + error
         if "report" not in known:
             return False
-        station.delay_end_s, station.delays = known["delay_end"], tuple(known["delays"])
+        station.delays = tuple((at - 1_000, round(s * 1e9)) for at, s in known["delays"])  # floats
+        station.delay_end_s = known["delay_end"]
         station.report = known["report"]
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +18,6 @@ from jupyter_serprof.probes.dask.sampling import Piece, Seen, gaps_filled
 _ROLE = "dask.cluster"
 _REPORTS = ("task-finished", "task-erred")
 #: Times of a message that one side never saw.
-#: Times of day are floats of a quarter of a microsecond.
-_ROUNDED = 1_000
 _MOST_WIRES = 8_000
 
 
@@ -127,8 +126,8 @@ class _Places:
     def _of_worker(self, address: str, start: int) -> tuple[int, int]:
         """Return what to add to times of a worker from ``start`` on, and how far they may be off.
 
-        Workers add their own guess of the scheduler's clock, renewed by each heartbeat: it is taken
-        away again, and the offset that we measured put in its place. Agents note when it changed.
+        Workers add their guess of the scheduler's clock, which each heartbeat renews and agents
+        note: it is taken away again, and the offset that we measured put in its place.
         """
         station = self.cluster.workers.get(address)
         if station is None or station.delay_end_s is None:
@@ -138,11 +137,12 @@ class _Places:
         else:
             own, bridges = station, station.report["bridge"] - self.report["bridge"]
         begin, end = round(station.delay_s * 1e9), round(station.delay_end_s * 1e9)
-        guesses = [(at - _ROUNDED, round(delay_s * 1e9)) for at, delay_s in station.delays]
-        until = [at for at, _ in guesses[1:]] + [(station.report or self.report)["clock"]]
-        known = zip(guesses, until, strict=True)
+        around = bisect_right(station.delays, (start + bridges - end, 0))
+        near = station.delays[max(0, around - 8) : around + 8]  # heartbeats
+        until = [*(at for at, _ in near[1:]), (station.report or self.report)["clock"]]
+        known = reversed([*zip(near, until, strict=False)])
         told = (guess for (at, guess), to in known if at <= start + bridges - guess < to)
-        guess, doubt = next(told, begin), 0 if guesses else abs(end - begin)
+        guess, doubt = next(told, begin), 0 if near else abs(end - begin)
         return bridges - guess - own.offset_ns, own.error_ns + doubt
 
     def keep(self, draft: Draft, kind: str, error_ns: int = 0) -> None:
