@@ -24,7 +24,6 @@ _EACH = re.compile(
 _MAP = re.compile(r"(?P<client>\w+)\.map\((?P<function>\w+), (?P<values>\w+|range\([^()]*\))\)")
 _GOT = ".compute()."
 _REDUCED = re.compile(rf"(.+){re.escape(_GOT)}(?:sum|mean|min|max|std|var)")
-_TOGETHER = 4
 _LONGEST_CODE = 20_000
 #: A name that no variable has: what was hidden, or is no variable.
 _HIDDEN = "'...'"
@@ -82,7 +81,7 @@ def roles_of(code: str) -> dict[str, str]:
             known[f"<{role}>"].add(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a label, a magic, of a file
         return {}
-    if 1 < len(known["<lazy>"]) <= _TOGETHER:
+    if 1 < len(known["<lazy>"]) <= 4:  # noqa: PLR2004
         known["<lazies>"] = {", ".join(sorted(known["<lazy>"]))}
     single = {role: next(iter(texts)) for role, texts in known.items() if len(texts) == 1}
     return {role: text for role, text in single.items() if _HIDDEN not in text}

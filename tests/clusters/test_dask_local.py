@@ -216,7 +216,7 @@ def count(seconds: float) -> int:
     return sum(1 for _ in iter(lambda: min(time.thread_time(), end), end))
 
 
-@pytest.mark.skipif(ready_ns() is None, reason="this system does not tell who waits for a core")
+@pytest.mark.skipif(not ready_ns(), reason="this system does not tell who waits for a core")
 @pytest.mark.parametrize(("work", "is_held"), [(count, True), (time.sleep, False)])
 def test_threads_that_hold_the_interpreter_take_turns(work: Any, is_held: bool) -> None:
     """Pure Python runs one at a time; who sleeps needs neither the interpreter nor a core."""

@@ -132,14 +132,13 @@ class _Places:
         station = self.cluster.workers.get(address)
         if station is None or station.delay_end_s is None:
             return -self.station.offset_ns, self.station.error_ns
-        if station.report is None:  # in the process of the scheduler, which has one clock
-            own, bridges = self.station, 0
-        else:
-            own, bridges = station, station.report["bridge"] - self.report["bridge"]
+        report = station.report or self.report  # in the process of the scheduler: one clock
+        own = self.station if station.report is None else station
+        bridges = report["bridge"] - self.report["bridge"]
         begin, end = round(station.delay_s * 1e9), round(station.delay_end_s * 1e9)
         around = bisect_right(station.delays, (start + bridges - end, 0))
         near = station.delays[max(0, around - 8) : around + 8]  # heartbeats
-        until = [*(at for at, _ in near[1:]), (station.report or self.report)["clock"]]
+        until = [*(at for at, _ in near[1:]), report["clock"]]
         known = reversed([*zip(near, until, strict=False)])
         told = (guess for (at, guess), to in known if at <= start + bridges - guess < to)
         guess, doubt = next(told, begin), 0 if near else abs(end - begin)

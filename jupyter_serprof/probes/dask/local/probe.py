@@ -208,9 +208,9 @@ class DaskLocalProbe(Probe):
     def refine(self, run: Page) -> None:
         """Add the tasks, their lanes, the computations and their tables."""
         complete_steps(run)
-        tell_ready(run.drafts, GETS[0])
         if not self._logs:
             return
+        tell_ready(run.drafts, GETS[0], self._logs["dask.task"].tracks)
         calls = Calls(self._logs["dask.task"], self._logs["dask.queue"], self.roads)
         add_calls(run, calls)
         add_facts(run, calls)

@@ -6,19 +6,19 @@ Source: Linux, /proc/self/task/*/schedstat: time on a core and time on the queue
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft
 
-_TASKS = Path("/proc/self/task")
 #: A computation that is shorter is not told; a look at all threads takes up to a millisecond.
 _LEAST_NS, _AGE_NS = 100_000_000, 20_000_000
 #: When it was looked last, and what was seen: a loop of computations looks once in a while.
-_looked: list[tuple[int, int | None]] = [(-_AGE_NS, None)]
+_looked: list[tuple[int, dict[int, int]]] = [(-_AGE_NS, {})]
 
 
 def note_start(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
@@ -29,24 +29,26 @@ def note_start(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
 
 
 def note_end(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    """Note how long threads were ready in a computation that took long enough."""
-    (begin_ns, before_ns), end_ns = token, time.monotonic_ns()
-    after_ns = ready_ns() if before_ns is not None and end_ns - begin_ns >= _LEAST_NS else None
-    return None if before_ns is None or after_ns is None else after_ns - before_ns
+    """Note how long each thread was ready in a computation that took long enough."""
+    if time.monotonic_ns() - token[0] < _LEAST_NS:
+        return None
+    idents = {thread.native_id: thread.ident for thread in threading.enumerate()}
+    return {idents.get(at): ns - token[1].get(at, 0) for at, ns in ready_ns().items()}
 
 
-def ready_ns() -> int | None:
-    """Return how long all threads of this process ran or waited for a core; None elsewhere."""
-    total = None
-    for path in _TASKS.glob("*/schedstat"):
+def ready_ns() -> dict[int, int]:
+    """Return how long each thread of this process ran or waited for a core; nothing elsewhere."""
+    found = {}
+    for path in Path("/proc/self/task").glob("*/schedstat"):
         with suppress(OSError, ValueError):  # it ended, or the system does not tell
             running, waiting, _ = path.read_text().split()
-            total = (total or 0) + int(running) + int(waiting)
-    return total
+            found[int(path.parent.name)] = int(running) + int(waiting)
+    return found
 
 
-def tell_ready(drafts: Iterable[Draft], role: str) -> None:
-    """Tell of each computation in threads how long they were ready, all together."""
+def tell_ready(drafts: Iterable[Draft], role: str, idents: Collection[int]) -> None:
+    """Tell of each computation how long the threads of its tasks were ready, all together."""
     for draft in drafts:
-        if draft.role == role and isinstance(draft.extra, int):
-            draft.details["ready_ns"], draft.extra = draft.extra, None
+        if draft.role == role and isinstance(draft.extra, dict):
+            draft.details["ready_ns"] = sum(draft.extra.get(ident, 0) for ident in idents)
+            draft.extra = None
