@@ -23,7 +23,7 @@ from test_text import (
     make_trace,
 )
 
-from jupyter_serprof.model import Sweep, Trace
+from jupyter_serprof.model import Limits, Sweep, Trace
 from jupyter_serprof.views.figure import alt_text, figure, png, sheet_of, svg
 from jupyter_serprof.views.kit.raster import _font, measure
 from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet, Stroke
@@ -56,6 +56,13 @@ def test_labels_neither_overlap_nor_leave_the_picture(doc: Trace | Sweep) -> Non
 def test_labels_of_any_document_can_be_read(doc: Trace | Sweep) -> None:
     """No document raises, and none makes a label cover another one."""
     _check_labels(sheet_of(doc))
+
+
+def test_a_memcpy_of_next_to_no_speed_is_drawn() -> None:
+    """A file may hold any number: a share of it is larger than a float."""
+    slow = replace(make_put_get(), limits=Limits(memcpy_bytes_per_s=5e-324))
+
+    _check_labels(sheet_of(slow))
 
 
 @pytest.mark.parametrize("count", range(2, 9))

@@ -245,7 +245,7 @@ def _memcpy_text(rate: float | None, memcpy_bytes_per_s: float | None) -> str:
     if not memcpy_bytes_per_s or memcpy_bytes_per_s < 0:
         return units.NOT_SEEN
     share = rate / memcpy_bytes_per_s
-    if units.share_tenths(share) > 1000:  # noqa: PLR2004
+    if share >= 1.0005:  # noqa: PLR2004  (above 100.0 %)
         return SEVERAL_THREADS
     return "< 1 %" if share < 0.005 else units.format_share(share, decimals=0)  # noqa: PLR2004
 
