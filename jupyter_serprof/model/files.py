@@ -107,8 +107,8 @@ def save_document(doc: Trace | Sweep, path: str | os.PathLike[str]) -> None:
 def write_whole(file: Path, content: bytes) -> None:
     """Write a file so that a reader sees the old content or the new one, never a part.
 
-    A file that stands there keeps its mode, its owner and links to it; what is no plain file, or is
-    read-only, is refused.
+    A file that stands there keeps its mode, its owner and links to it: that of another user is
+    written in place, not at once. What is no plain file, or is read-only, is refused.
     """
     temporary = None
     try:
