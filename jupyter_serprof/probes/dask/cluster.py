@@ -10,8 +10,6 @@ Source: distributed 2026.8.0, client.py:Client._run_on_scheduler, worker.py:run.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import marshal
 import math
 import os
 import pickle
@@ -22,8 +20,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
-from importlib.util import MAGIC_NUMBER
 from threading import Event, Thread, get_ident
 from types import ModuleType
 from typing import Any
@@ -32,35 +28,11 @@ from uuid import uuid4
 from jupyter_serprof.capture.interrupts import is_pressed
 from jupyter_serprof.model.trace import NO_WORKER
 from jupyter_serprof.model.units import counted
+from jupyter_serprof.probes import shipping
+from jupyter_serprof.probes.shipping import Shipped, loaded, sources
 
+_PACKAGE = "jupyter_serprof.probes.dask.agent"
 _PARTS = ("", "totals", "notes", "hooks", "leftovers", "lines")
-#: Makes the modules of the agent from their sources, or of what this very Python made of them;
-#: runs wherever the agent goes.
-_LOADER = """
-import sys
-from importlib.util import MAGIC_NUMBER
-from marshal import loads
-from types import ModuleType
-_, name, magic, parts = shipped
-if name not in sys.modules:
-    modules = {part: ModuleType(name + ('.' + part if part else '')) for part in parts}
-    try:
-        for part in [*[part for part in parts if part], '']:
-            module, (source, code) = modules[part], parts[part]
-            module.__package__ = name
-            if not part:
-                module.__path__ = []
-            sys.modules.setdefault(name, modules[''])
-            sys.modules[module.__name__] = module
-            is_ours = magic == MAGIC_NUMBER
-            made = loads(code) if is_ours else compile(source, module.__name__, 'exec')
-            exec(made, module.__dict__)
-        modules['lines'].SHIPPED[:] = name, shipped
-    except BaseException:
-        for module in modules.values():
-            sys.modules.pop(module.__name__, None)
-        raise
-"""
 #: A cluster that does not answer must not hold the user's cell: s, of the scheduler; workers have
 #: less, so that its answer is here in time. ``serprof.patience`` of Dask's configuration is longer.
 _PATIENCE_S, _LOOK_S = 0.85, 0.25
@@ -360,8 +332,7 @@ def clusters_of(clients: Sequence[Any]) -> Iterator[Cluster]:
 
 def agent_sources() -> dict[str, str]:
     """Return the source of each module of the agent by its name; the package itself is ''."""
-    home = files("jupyter_serprof.probes.dask.agent")
-    return {part: (home / f"{part or '__init__'}.py").read_text("utf-8") for part in _PARTS}
+    return sources(_PACKAGE, _PARTS)
 
 
 def agent_name() -> str:
@@ -370,24 +341,14 @@ def agent_name() -> str:
 
 
 @cache
-def shipped() -> tuple[str, str, bytes, dict[str, tuple[str, bytes]]]:
-    """Return what travels: the loader, the name, the kind of bytecode, both of each module."""
-    sources = agent_sources()
-    digest = hashlib.sha256(repr(sorted(sources.items())).encode()).hexdigest()
-    name = f"_serprof_agent_{digest[:12]}"
-    parts = {
-        part: (source, marshal.dumps(compile(source, f"{name}.{part}", "exec")))
-        for part, source in sources.items()
-    }
-    return _LOADER, name, MAGIC_NUMBER, parts
+def shipped() -> Shipped:
+    """Return what travels of the agent."""
+    return shipping.shipped(_PACKAGE, "_serprof_agent", _PARTS)
 
 
 def load_agent() -> ModuleType:
     """Return the agent of this process, under the name that it has everywhere."""
-    loader, name, *_ = shipped()
-    if name not in sys.modules:
-        exec(loader, {"shipped": shipped()})  # noqa: S102  (our own source, as everywhere else)
-    return sys.modules[name]
+    return loaded(shipped())
 
 
 def _is_in_this_thread(address: str) -> bool:
