@@ -97,13 +97,13 @@ def native(size: int, kind: str = "list", **look: str) -> Trace:
     )
 
 
-def in_order(own_ms: float, ready: int) -> Trace:
+def in_order(own_ms: float, ready: int, lane: str = CALLER) -> Trace:
     """Return a get that waits while others are ready; each result is worked on for some time."""
-    gets = [("ray.fetch", CALLER, 500 + at * (own_ms / 4 + 1), 1) for at in range(1, 5)]
+    gets = [("ray.fetch", lane, 500 + at * (own_ms / 4 + 1), 1) for at in range(1, 5)]
     ends = [400 if at < ready else 501 for at in range(4)]
     tasks = [("ray.execute", f"worker {at}", 0, end) for at, end in enumerate(ends)]
-    long = [("ray.fetch", CALLER, 0, 500), ("ray.execute", "worker 9", 0, 499)]
-    return make_trace([*long, *gets, *tasks])
+    long = [("ray.fetch", lane, 0, 500), ("ray.execute", "worker 9", 0, 499)]
+    return make_trace([("ray.submit", CALLER, 0, 1), *long, *gets, *tasks])
 
 
 def in_calls(count: int, idle_ms: float, caller: str = "caller") -> Trace:
@@ -332,6 +332,8 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     "ray.submission-order": [
         (in_order(200, ready=2), in_order(200, ready=3)),
         (in_order(120, ready=4), in_order(130, ready=4)),
+        # Threads of libraries have loops of their own.
+        (in_order(200, 4, lane="client/thread 1"), in_order(200, 4)),
     ],
     "ray.unpipelined": [
         (in_calls(3, 40), in_calls(4, 40)),
@@ -597,6 +599,22 @@ def test_a_finding_fires_at_its_threshold_and_not_below(
 def test_every_rule_has_golden_traces() -> None:
     """A new rule without a trace on each side of its threshold is not finished."""
     assert len(ALL) >= len(RULES)
+
+
+def test_of_what_is_sent_again_workers_leave_no_more_than_they_do_not_work() -> None:
+    """They load it each time also when it is put once."""
+    sent = [
+        ("ray.msgpack", CALLER, at * 20, 20, 10**6, -1, {"value_key": 7, "total_bytes": 10**6})
+        for at in range(5)
+    ]
+    loading = [("ray.arguments", "worker 1", at * 20, 15) for at in range(5)]
+
+    alone, beside = (
+        findings(make_trace(spans), "ray.same-object")[0].share
+        for spans in (sent, [*sent, *loading])
+    )
+
+    assert (alone, beside) == (pytest.approx(0.8), pytest.approx(0.25))
 
 
 def test_a_cluster_without_workers_is_the_cause() -> None:

@@ -138,7 +138,11 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
 
 
 def same_object_again(trace: Trace) -> Iterable[Finding]:
-    """One living object serialized more than once."""
+    """One living object serialized more than once.
+
+    Sent once it would save all times but one, and no more than workers leave, who load it each
+    time all the same, and work.
+    """
     times: dict[tuple[object, int], dict[int, int]] = defaultdict(dict)
     for index, span in indexed(trace, "ray.msgpack"):
         key: object = number(span, "value_key")
@@ -147,6 +151,7 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
             # Of another size it has changed: then it must be sent anew.
             times[key, size][index] = size
     all_bytes = max(1, sum(size * len(found) for (_, size), found in times.items()))
+    most = 1 - ray_loops.busiest_ns(trace) / max(1, trace.wall_ns)
     for found in times.values():
         if len(found) > 1:
             total = sum(found.values())
@@ -165,7 +170,7 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
                 f"{_OF_ITS_OWN if is_part else ''}{_BY_REFERENCE}",
                 spans=_pointed(found),
                 because="each time it was serialized and copied into the store anew",
-                share=again * self_share(trace, *_SENDING),
+                share=min(most, again * self_share(trace, *_SENDING)),
             )
 
 

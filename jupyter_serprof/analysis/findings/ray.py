@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.spans import covered_ns, indexed, inside, number, self_share, text
-from jupyter_serprof.model import Finding, Trace
+from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
 MANY_PUTS = 500
@@ -39,6 +39,8 @@ _WAIT_NAME = "wait"
 _START = ".__init__"
 _MAKE_ACTOR = "ActorClass._remote"
 _SUBMIT_TASK, _CALL_ACTOR = "RemoteFunction._remote", "ActorMethod._remote"
+#: What a worker does for a task.
+_WORKING = ("ray.arguments", "ray.execute", "ray.outputs")
 #: What a task costs beside its work, whatever it carries.
 _CALLING = (*_GETS, "ray.submit", "ray.schedule", "ray.arguments")
 #: Where the time of a task goes that never ends.
@@ -229,6 +231,15 @@ def workers_died(trace: Trace) -> Iterable[Finding]:
             because=f"Ray says {word}",
             share=min(1.0, self_share(trace, *_ROAD)),
         )
+
+
+def busiest_ns(trace: Trace) -> int:
+    """Return how long the worker was busy that was busy longest."""
+    lanes: dict[str, list[Span]] = defaultdict(list)
+    for span in trace.spans:
+        if span.stage in _WORKING:
+            lanes[span.lane].append(span)
+    return max(map(covered_ns, lanes.values()), default=0)
 
 
 def _submits_between(trace: Trace, gets: Sequence[int]) -> int:

@@ -30,8 +30,13 @@ GAP_SHARE = 0.2
 
 
 def submission_order(trace: Trace) -> Iterable[Finding]:
-    """Find a result that is waited for while others are there, which come after it."""
-    gets = sorted((span for _, span in indexed(trace, "ray.fetch")), key=lambda s: s.start_ns)
+    """Find a result that is waited for while others are there, which come after it.
+
+    Threads of libraries have loops of their own, which nobody can change from here.
+    """
+    caller = trace.lanes[0].key if trace.lanes else ""
+    gets = [span for _, span in indexed(trace, "ray.fetch") if span.lane == caller]
+    gets.sort(key=lambda span: span.start_ns)
     ends = [span.end_ns for _, span in indexed(trace, "ray.execute")]
     if len(gets) <= MANY_READY:
         return
