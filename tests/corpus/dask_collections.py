@@ -160,15 +160,14 @@ def set_index_again():
 def many_tiny_partitions():
     """A frame filtered to little, in as many partitions as before."""
     data = loaded(100_000, 100)
+    few = data[data.name == "name 7"].persist()
+    fewer = data[data.name == "name 7"].repartition(npartitions=2).persist()
+    wait([few, fewer])
 
-    def rest(few):
-        return few.assign(y=few.x * 2).groupby("key").y.mean().sum().compute()
+    def rest(part):
+        return float(part.assign(y=part.x * 2).groupby("key").y.mean().sum().compute())
 
-    def healthy():
-        few = data[data.name == "name 7"]
-        return float(rest(few.repartition(npartitions=2)))
-
-    return (lambda: float(rest(data[data.name == "name 7"]))), healthy
+    return (lambda: rest(few)), (lambda: rest(fewer))
 
 
 @entry(FRAME + "joins", "dask.shuffle")

@@ -91,6 +91,6 @@ def method_of_a_model():
 
     def healthy():
         sent = client.scatter(model, broadcast=True)
-        return client.gather([client.submit(predict, sent, x, pure=False) for x in range(20)])
+        return client.gather(client.map(predict, [sent] * 20, range(20), pure=False))
 
     return (lambda: client.gather(client.map(model.predict, range(20), pure=False))), healthy

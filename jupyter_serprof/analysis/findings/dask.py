@@ -334,13 +334,18 @@ def _repeated_share(trace: Trace, entry: facts.Record) -> float:
 
 
 def slow_construction(trace: Trace) -> Iterable[Finding]:
-    """Find slow code of the user before the first computation."""
+    """Find slow code of the user before the first computation.
+
+    Made of tasks, which workers run side by side, it would take a part of that time for each.
+    """
     starts = [span.start_ns for span in trace.spans if span.stage in _SENDING]
     before = dict(indexed(trace, "python.code"))
     if not starts or sum(span.duration_ns for span in before.values()) < CODE_NS:
         return
     code_ns = _code_ns(trace, min(starts))
-    if code_ns >= CODE_NS and code_ns >= CODE_SHARE * trace.wall_ns:
+    # As tasks it would run on all of them.
+    places = dask_runs.places(trace) or 2
+    if code_ns >= CODE_NS and code_ns >= CODE_SHARE * trace.wall_ns and places > 1:
         share = code_ns / trace.wall_ns if trace.wall_ns else 1.0
         built = row_of(trace, "dask.construct")
         yield Finding(
@@ -356,7 +361,7 @@ def slow_construction(trace: Trace) -> Iterable[Finding]:
             spans=tuple(index for index, span in before.items() if span.start_ns < min(starts)),
             because=f"{format_ns(code_ns)} in which the cluster had nothing of this cell to do; "
             "dask.delayed makes tasks of what reads and prepares",
-            share=min(1.0, share),
+            share=min(1.0, share) * (1 - 1 / places),
         )
 
 

@@ -140,7 +140,10 @@ def _large_graphs(trace: Trace) -> Iterable[Finding]:
 
 
 def repeated_payload(trace: Trace) -> Iterable[Finding]:
-    """Find the same bytes inside many task specifications: each of them is pickled by itself."""
+    """Find the same bytes inside many task specifications: each of them is pickled by itself.
+
+    Of what they take one time for each worker is left.
+    """
     sent, left = facts.graph_bytes(trace), facts.dispatched_bytes(trace)
     tasks = facts.task_count(trace)
     least = max(REPEATED_BYTES, REPEATED_RATIO * (sent or 0), PAYLOAD_BYTES * (tasks or 0))
@@ -149,7 +152,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     crossing = [entry for entry in facts.records(trace, "dask.graph") if word(entry, "object")]
     largest = max(crossing, key=lambda entry: whole(entry, "crossing_bytes") or 0, default={})
     what, name, count = word(largest, "object"), word(largest, "name"), whole(largest, "references")
-    known = name or NAME
+    known, lanes = name or NAME, facts.workers(trace).threads
     called = f"`{name}`" if name else f"the same {_kind(largest) or 'data'}"
     often = f"with {format_count(count)} tasks" if count else "again and again"
     yield Finding(
@@ -162,7 +165,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
         spans=facts.spans_of(trace, "dask.dispatch.encode") or _sent(trace),
         because=f"the graph had {format_bytes(sent)}, {format_ratio(left / sent)} as much left the "
         f"scheduler{f', most of it {what}' if what else ''}",
-        share=self_share(trace, "dask.dispatch"),
+        share=self_share(trace, "dask.dispatch") * (1 - min(1.0, lanes / (count or tasks or 1))),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from jupyter_serprof.analysis.findings import dask_facts as facts
@@ -31,11 +32,13 @@ OVERLAP = 1.2
 WORTH_SHARE = 0.2
 JOINED_BYTES = 1_000_000
 #: Half of it: what one task takes that is worth to be parted.
-LONG_NS = 600_000_000
+LONG_NS = 200_000_000
 MANY_PARTITIONS, MANY_STEPS, PARTITION_BYTES = 50, 8, 1_000_000
 #: Threads that are ready for as long as one of them; their tasks overlap all the same.
 HELD, TOGETHER = (0.8, 1.45), 1.5
 _EXECUTE, _FINAL = "dask.execute", "finalize"
+#: Classes of dask.dataframe whose methods make steps.
+_FRAMES = ("DataFrame.", "FrameBase.", "GroupBy.", "Series.")
 _FUTURES = frozenset({"submit", "map"})
 _GATHER = "results = [future.result() for future in <futures>]   # submit all, then wait"
 _TREE = f"{WORDS}combine pairs, then pairs of pairs: they run side by side"
@@ -57,7 +60,7 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
     In a loop each computation waits for the one before; in a chain each task does.
     """
     tasks = [span for _, span in indexed(trace, _EXECUTE)]
-    lanes, count = _places(trace), facts.task_count(trace) or 0
+    lanes, count = places(trace), facts.task_count(trace) or 0
     busy_ns = sum(span.duration_ns for span in tasks)
     if lanes < 2 or count < FEW_TASKS or not 0 < busy_ns <= OVERLAP * covered_ns(tasks):  # noqa: PLR2004
         return
@@ -97,7 +100,7 @@ def _between_ns(trace: Trace, tasks: Sequence[Span]) -> int:
 
 def one_task(trace: Trace) -> Iterable[Finding]:
     """One task that takes most of the time while other workers have nothing to do."""
-    lanes, total_ns = _places(trace), facts.compute_ns(trace) or 0
+    lanes, total_ns = places(trace), facts.compute_ns(trace) or 0
     tasks = list(indexed(trace, _EXECUTE))
     index, longest = max(tasks, key=lambda pair: pair[1].duration_ns, default=(0, None))
     took_ns = longest.duration_ns if longest else 0
@@ -194,25 +197,37 @@ def text_files(trace: Trace) -> Iterable[Finding]:
 
 def small_partitions(trace: Trace) -> Iterable[Finding]:
     """Find a data frame of many partitions that hold little, of which each takes every step."""
-    tasks = facts.task_count(trace) or 0
-    for row in facts.records(trace, "dask.tasks"):
-        name, count = word(row, "prefix"), whole(row, "count") or 0
-        size = (whole(row, "result_bytes") or 0) / max(1, count)
-        if facts.is_source(name) and count >= MANY_PARTITIONS and 0 < size < PARTITION_BYTES:
-            share = self_share(trace, _EXECUTE, *facts.OF_EACH_TASK)
-            if tasks >= MANY_STEPS * count and share >= WORTH_SHARE:
-                yield Finding(
-                    "dask.small-partitions",
-                    "warn",
-                    f"{format_count(count)} partitions of {format_bytes(size)} made "
-                    f"{format_count(tasks)} tasks",
-                    {"partitions": count, "partition_bytes": round(size), "tasks": tasks},
-                    '<x> = <x>.repartition(partition_size="100MB")   # or make it with fewer '
-                    "partitions",
-                    spans=facts.spans_of(trace, _EXECUTE),
-                    because="each step of pandas costs as much for few rows as for many",
-                    share=share,
-                )
+    tasks, share = facts.task_count(trace), self_share(trace, _EXECUTE, *facts.OF_EACH_TASK)
+    count, size = _partitions(trace)
+    is_small = count >= MANY_PARTITIONS and 0 < size < PARTITION_BYTES
+    if is_small and (tasks or 0) >= MANY_STEPS * count and share >= WORTH_SHARE:
+        yield Finding(
+            "dask.small-partitions",
+            "warn",
+            f"{format_count(count)} partitions of {format_bytes(size)} made "
+            f"{format_count(tasks)} tasks",
+            {"partitions": count, "partition_bytes": round(size), "tasks": tasks},
+            '<x> = <x>.repartition(partition_size="100MB")   # or make it with fewer partitions',
+            spans=facts.spans_of(trace, _EXECUTE),
+            because="each step of pandas costs as much for few rows as for many",
+            share=share,
+        )
+
+
+def _partitions(trace: Trace) -> tuple[int, float]:
+    """Return how many partitions a data frame has, and the bytes of each.
+
+    They are made here, or most steps have a task for each: then they are as large as what the
+    largest of these steps gives.
+    """
+    rows = [row for row in facts.records(trace, "dask.tasks") if whole(row, "count")]
+    made = [row for row in rows if facts.is_source(word(row, "prefix"))]
+    if not made and any(s.name.startswith(_FRAMES) for _, s in indexed(trace, "dask.construct")):
+        counts = Counter(row["count"] for row in rows)
+        made = [row for row in rows if row["count"] == counts.most_common(1)[0][0]]
+    largest = max(made, key=lambda row: whole(row, "result_bytes") or 0, default={})
+    count = whole(largest, "count") or 0
+    return count, (whole(largest, "result_bytes") or 0) / max(1, count)
 
 
 def held_by_interpreter(trace: Trace) -> Iterable[Finding]:
@@ -264,7 +279,7 @@ def _share_of(trace: Trace, worked_ns: int) -> float:
     return self_share(trace, _EXECUTE) * min(1.0, worked_ns / max(1, facts.compute_ns(trace) or 0))
 
 
-def _places(trace: Trace) -> int:
+def places(trace: Trace) -> int:
     """Return on how many workers, or threads of workers, tasks can run side by side."""
     named = {lane.key.partition("/")[0] for lane in trace.lanes if lane.kind == "worker"}
     return max(len(named), facts.workers(trace).threads)
