@@ -22,6 +22,7 @@ from jupyter_serprof.capture.hook import Place, Record, note
 from jupyter_serprof.capture.patching import silence
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes.looks import LOOK, LOOKS, sleeps_between
 
 _GC = Place("gc:collect", "gc", "gc")
 #: What is over sooner did not wait: the result was there. Dask asks once for each task.
@@ -55,7 +56,7 @@ def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
     """Note which module was imported, and arm the probes that waited for it."""
     if token:
         return _LOADED
-    late = [place for place in PAUSES if args[:1] == (place.path.partition(":")[0],)]
+    late = [place for place in (*PAUSES, *LOOKS) if args[:1] == (place.path.partition(":")[0],)]
     for recorder in active_recorders():
         for probe in recorder.probes if late else ():
             if isinstance(probe, InterpreterProbe):
@@ -175,7 +176,7 @@ class InterpreterProbe(Probe):
         """Listen at the seams and to the collector."""
         super().arm(recorder)
         self._recorder, self._own = recorder, _OwnThread(recorder)
-        self.arm_pauses(PAUSES)
+        self.arm_pauses((*PAUSES, *LOOKS))
         self._gc_start_ns: int | None = None
         self._is_interrupted = False
         if self._callback is None:
@@ -222,7 +223,9 @@ class InterpreterProbe(Probe):
 
     def refine(self, run: Page) -> None:
         """Keep the outermost of nested imports and the caller's own waits; name the module."""
+        run.drafts += [*sleeps_between(run.drafts)]
         for draft in run.drafts:
+            draft.is_dropped |= draft.role == LOOK
             if draft.role == _PAUSE:
                 draft.is_dropped = any(above.role != "user" for above in draft.ancestors())
             if draft.role == "import":

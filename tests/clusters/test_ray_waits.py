@@ -8,9 +8,8 @@ from corpus import Entry, entries
 from clusters.seen import attempts, has_row, self_ns
 from clusters.test_corpus import CLUSTERS
 
-#: Their actors and processes start in each run. Who sleeps and looks, as joblib, runs his own code.
-NOT_HERE = {f"ray-{name}" for name in ("actor-pool", "data", "joblib", "queue", "polling")}
-NOT_HERE |= {"ray-threads-of-joblib", "dask-polling", "dask-joblib"}
+#: Their actors and processes start in each run.
+NOT_HERE = {f"ray-{name}" for name in ("actor-pool", "data", "joblib", "queue")} | {"dask-joblib"}
 #: What two workers sleep, s; a generator makes one item after the other.
 SLEPT_S = dict.fromkeys(("ray-async-generator", "ray-streaming-generator"), 0.64)
 EXECUTE = {"ray": "ray.execute", "dask": "dask.execute"}

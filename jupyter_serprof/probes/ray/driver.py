@@ -29,6 +29,7 @@ from jupyter_serprof.model.trace import FORKED
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.objects.ask import is_array, is_exactly, is_known, is_of, kind_name
 from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes.looks import looking
 from jupyter_serprof.probes.pickle import complete_pickles, pickle_places
 from jupyter_serprof.probes.ray.references import (
     REFERENCE,
@@ -231,7 +232,10 @@ _OUTER = (
     Place("ray:put", "ray.store", _WITNESS, joins=True),
     Place("ray:get", "ray.fetch", _WITNESS, joins=True),
     # What a streaming generator, ActorPool and Ray Data call, too.
-    Place("ray:wait", "ray.wait", "ray.wait", joins=True),
+    looking(
+        *("ray:wait", "ray.wait", "ray.wait"),
+        lambda given, found: len(found[0]) >= given.get("num_returns", 1),
+    ),
     # Also what a ProcessPoolExecutor calls; its time is that of whatever is around it.
     Place("multiprocessing.popen_fork:Popen._launch", "ray.submit", _FORK),
 )

@@ -1,0 +1,73 @@
+"""Loops that look for a result and sleep until they look again: a wait like any other.
+
+In: looks of the caller's thread, each with what the clock of that thread said, which stands while
+the thread sleeps. Out: the sleep between two looks as a wait. Code that works between them keeps
+its time, and so does all that follows a look which found what it was for.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from time import thread_time_ns
+from typing import Any
+
+from jupyter_serprof.capture.freeze import MAIN_LANE, Draft
+from jupyter_serprof.capture.hook import Place
+
+LOOK, _WAIT = "python.look", "ray.wait"
+#: Of the time between two looks, that the thread worked; who sleeps works less.
+_WORKED = 4
+#: The clock of a thread of Windows moves in steps longer than most sleeps.
+_IS_FINE = sys.platform != "win32"
+
+
+def looking(path: str, stage: str, role: str, is_done: Callable[[Any, Any], bool]) -> Place:
+    """Return a place where somebody looks; ``is_done`` is asked with arguments and result.
+
+    It notes the time of the thread before and after, ns, and whether what was looked for is there.
+    """
+
+    def noted(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+        return token, thread_time_ns(), is_done(kwargs, result)
+
+    return Place(
+        *(path, stage, role),
+        before=_begin,
+        after=noted,
+        joins=True,
+        parted=lambda _: (None, 0),
+        whole=lambda *_: None,
+    )
+
+
+def _begin(args: Any, kwargs: Any) -> tuple[Any, Any, int]:  # noqa: ANN401
+    return args, kwargs, thread_time_ns()
+
+
+#: What is asked again and again until something is there.
+LOOKS = (
+    looking("distributed.client:Future.done", "python.wait", LOOK, lambda _, is_done: is_done),
+    looking(
+        "joblib.parallel:BatchCompletionCallBack.get_status",
+        "python.wait",
+        LOOK,
+        lambda _, status: status != "Pending",
+    ),
+)
+
+
+def sleeps_between(drafts: Sequence[Draft]) -> Iterator[Draft]:
+    """Yield the sleeps between looks that follow each other, with nothing else between them."""
+    own = sorted((d for d in drafts if d.lane == MAIN_LANE), key=lambda draft: draft.start)
+    looks = [draft for draft in own if draft.role in (LOOK, _WAIT) and draft.extra]
+    begins = [draft.start for draft in own]
+    for one, other in pairwise(looks if _IS_FINE else ()):
+        (_, from_ns, is_done), (until_ns, *_) = one.extra, other.extra
+        gap_ns, worked_ns = other.start - one.end, until_ns - from_ns
+        is_next = own[bisect_left(begins, one.end)] is other and one.parent is other.parent
+        if is_next and not is_done and _WORKED * worked_ns <= gap_ns:
+            start = other.start - gap_ns + max(0, worked_ns)
+            yield Draft("python.wait", one.name, MAIN_LANE, start, other.start, parent=one.parent)
