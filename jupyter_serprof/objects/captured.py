@@ -12,7 +12,7 @@ import inspect
 import sys
 import types
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from textwrap import dedent
@@ -70,27 +70,55 @@ def globals_written(function: object) -> list[str]:
     """Return the globals that the code of the user's function assigns to, or to a part of them."""
     if not isinstance(function, types.FunctionType):
         return []
-    if function.__code__.co_filename.startswith((sys.prefix, sys.base_prefix)):
-        return []  # a library may keep what it knows in each process
+    if _is_of_a_library(function):
+        return []  # it may keep what it knows in each process
     reads, known, names = _reads(function.__code__), function.__globals__, list[str]()
-    with suppress(OSError, TypeError, SyntaxError, ValueError):  # no source, or no longer its own
-        tree = ast.parse(dedent(inspect.getsource(function.__code__)))
-        for node in ast.walk(tree):
-            call = node.func if isinstance(node, ast.Call) else None
-            is_change = getattr(call, "attr", "") in _CHANGES
-            targets = getattr(
-                node, "targets", [call if is_change else getattr(node, "target", None)]
-            )
-            for target in targets:
-                part = target
-                while isinstance(part, ast.Subscript | ast.Attribute):
-                    part = part.value
-                if isinstance(part, ast.Name) and part is not target and part.id in reads:
-                    value = known.get(part.id)  # a module is configured
-                    is_own = is_exactly(value, _KEPT) if is_change else not is_a(value, _MODULE)
-                    names += [part.id] if is_own else []
+    for name, is_call in _changed(_nodes(function)):
+        value = known.get(name)  # a module is configured
+        is_own = is_exactly(value, _KEPT) if is_call else not is_a(value, _MODULE)
+        names += [name] if is_own and name in reads else []
     stored = (one for one in dis.get_instructions(function.__code__) if one.opname == _STORE)
     return list(dict.fromkeys([*names, *(one.argval for one in stored)]))
+
+
+def _is_of_a_library(function: types.FunctionType) -> bool:
+    return function.__code__.co_filename.startswith((sys.prefix, sys.base_prefix))
+
+
+def _nodes(function: types.FunctionType) -> list[ast.AST]:
+    """Return what the code of a function is made of, if its source is there and still its own."""
+    with suppress(OSError, TypeError, SyntaxError, ValueError):
+        return [*ast.walk(ast.parse(dedent(inspect.getsource(function.__code__))))]
+    return []
+
+
+def _changed(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, bool]]:
+    """Yield the names of which a part is written, and whether a method of theirs is called."""
+    for node in nodes:
+        call = node.func if isinstance(node, ast.Call) else None
+        is_call = getattr(call, "attr", "") in _CHANGES
+        is_stored = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+        part = whole = call if is_call else node if is_stored else None
+        while isinstance(part, ast.Subscript | ast.Attribute):
+            part = part.value
+        if isinstance(part, ast.Name) and part is not whole:
+            yield part.id, is_call
+
+
+def inputs_changed(function: types.FunctionType) -> dict[str, bool]:
+    """Return the arguments that the code of a function changes in place, if it does so with any.
+
+    ``x += 1`` does with an array or a list, with a number it does not. What is bound to another
+    object before may be the function's own.
+    """
+    nodes, code = [] if _is_of_a_library(function) else _nodes(function), function.__code__
+    added = {node.target for node in nodes if isinstance(node, ast.AugAssign)}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    bound = {n.id for n in names if isinstance(n.ctx, ast.Store) and n not in added}
+    sure = {name for name, is_call in _changed(nodes) if not is_call}
+    found = dict.fromkeys(node.id for node in names if node in added)
+    given = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]} - bound
+    return {name: name in sure for name in (*sure, *found) if name in given}
 
 
 def makes_graphs(function: types.FunctionType) -> bool:

@@ -556,6 +556,12 @@ def _computes(value: int) -> object:
     return dask.compute(dask.delayed(abs)(value))
 
 
+def _adds(value: int, given: int) -> int:
+    value += given
+    given = 0
+    return value
+
+
 @pytest.mark.parametrize(
     ("function", "told"),
     [
@@ -563,6 +569,12 @@ def _computes(value: int) -> object:
         (_computes, {"function": "_computes", "writes": [], "makes_graphs": 1}),
         (abs, {}),
         (graph_bytes, {}),
+        # Of a number `+=` makes another one: which task gives it is noted.
+        (
+            _adds,
+            {"function": "_adds", "writes": [], "makes_graphs": 0, "changes": "value"}
+            | {"task": "int"},
+        ),
     ],
 )
 def test_what_functions_of_a_small_graph_do_is_told(
@@ -570,7 +582,9 @@ def test_what_functions_of_a_small_graph_do_is_told(
 ) -> None:
     kept = KeptGraphs()
 
-    kept.keep(3, sent(lambda: dask_client.submit(function, 1)), MB - 1)
+    given = dask_client.submit(int, pure=False)
+
+    kept.keep(3, sent(lambda: dask_client.submit(function, given, 2)), MB - 1)
 
     assert kept.tables() == []
     assert kept.details == {3: told}

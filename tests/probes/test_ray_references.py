@@ -1,12 +1,13 @@
 """References that travel: who waits for them, who counts them, and functions that write globals."""
 
+import json
 from typing import Any
 
 import pandas as pd  # noqa: F401  (without it there is no DataFrame)
 import pytest
 
 from jupyter_serprof.capture.freeze import Draft
-from jupyter_serprof.objects.captured import globals_written
+from jupyter_serprof.objects.captured import globals_written, inputs_changed
 from jupyter_serprof.probes.pickle import DUMPS_ROLE
 from jupyter_serprof.probes.ray.references import REFERENCE, take_references, tell_nested
 from jupyter_serprof.probes.ray.values import plain_look
@@ -95,6 +96,38 @@ def _reads(key: str) -> dict[str, int]:
 def test_a_function_writes_the_globals_that_it_assigns_to(function: Any, names: list[str]) -> None:
     """Also to a part of them; what a library keeps in each process is its own affair."""
     assert globals_written(function) == names
+
+
+def _in_place(array: Any, table: Any) -> None:
+    array[0] += 1
+    table.column, _ = 5, 7
+
+
+def _adds(array: Any, values: Any, other: Any) -> None:
+    array += 1
+    values.append(len(other))
+    for other in values:  # noqa: PLR1704  (that is the case)
+        other[0] = 1
+
+
+def _copies(array: Any) -> Any:
+    array = array.copy()
+    array[0] = 1
+    return array
+
+
+@pytest.mark.parametrize(
+    ("function", "changed"),
+    [
+        (_in_place, {"array": True, "table": True}),
+        (_adds, {"array": False}),
+        (_copies, {}),
+        (json.JSONDecoder.__init__, {}),
+    ],
+)
+def test_a_function_changes_the_arguments_it_writes_into(function: Any, changed: Any) -> None:
+    """Surely where it writes a part, and unless it is a number where it adds; not a copy."""
+    assert inputs_changed(function) == changed
 
 
 def test_a_list_is_looked_at_without_code_of_its_elements() -> None:

@@ -151,6 +151,12 @@ def submitted(**noted: object) -> Trace:
     return make_trace([("dask.submit", CLIENT, 0, 5, None, -1, details)])
 
 
+def given_by(task: str, size: int) -> Trace:
+    """Return a function that adds to what the task `ones` gives, as so many bytes."""
+    made = submitted(changes="array", task="ones")
+    return replace(made, tables=(tasks_table((task, 2, 10**6, 2 * size)),))
+
+
 def tiny(**changes: Any) -> Trace:
     """Return 400 tasks for which the scheduler needs as long as two threads compute."""
     return run(**{"schedule": 95, "compute": 100, **changes})
@@ -267,6 +273,11 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
     ],
     "dask.global-write": [(submitted(writes=[]), submitted(writes=["SEEN"]))],
     "dask.nested-delayed": [(submitted(makes_graphs=0), submitted(makes_graphs=1))],
+    "dask.mutated-input": [
+        (submitted(changes=""), submitted(changes="array", task="")),
+        (given_by("ones", 199), given_by("ones", 200)),
+        (given_by("twos", 200), given_by("ones", 200)),
+    ],
     "dask.many-layers": [(run(layers=999), run(layers=1_000))],
     "dask.main-functions": [
         (run(mains=999), run(mains=1_000)),

@@ -33,6 +33,8 @@ WORTH_SHARE = 0.2
 JOINED_BYTES = 1_000_000
 #: Half of it: what one task takes that is worth to be parted.
 LONG_NS = 200_000_000
+#: What takes more is no single number.
+NUMBER_BYTES = 200
 MANY_PARTITIONS, MANY_STEPS, PARTITION_BYTES = 50, 8, 1_000_000
 #: Threads that are ready for as long as one of them; their tasks overlap all the same.
 HELD, TOGETHER = (0.8, 1.45), 1.5
@@ -313,6 +315,17 @@ def habits(trace: Trace) -> Iterable[Finding]:
                 spans=(at,),
                 because="the one of the notebook stays as it is: return what is to be kept",
             )
+        if (name := text(span, "changes")) and _is_array(trace, text(span, "task")):
+            yield Finding(
+                "dask.mutated-input",
+                "info",
+                f"`{function}` changes its argument `{name}` in place",
+                {"name": name},
+                "",
+                spans=(at,),
+                because="other tasks that are given the same object see it before or after, as "
+                f"it happens: work on a copy, as in `{name} = {name}.copy()`",
+            )
         if number(span, "makes_graphs"):
             yield Finding(
                 "dask.nested-delayed",
@@ -323,6 +336,13 @@ def habits(trace: Trace) -> Iterable[Finding]:
                 spans=(at,),
                 because="its worker waits meanwhile: make one graph here, of which all take tasks",
             )
+
+
+def _is_array(trace: Trace, task: str) -> bool:
+    """Tell whether what a task gives is no number, of which ``+=`` makes another one."""
+    rows = [row for row in facts.records(trace, "dask.tasks") if word(row, "prefix") == task]
+    sizes = [(whole(row, "result_bytes") or 0) / max(1, whole(row, "count") or 0) for row in rows]
+    return not task or max(sizes, default=0) >= NUMBER_BYTES
 
 
 RULES = (

@@ -67,14 +67,26 @@ def _row(alike: list[ObjectBytes], sent_bytes: int) -> tuple[Scalar, ...]:
     return first.layer, first.key, kind, first.name, size, share, references, crossing
 
 
-def _habits(functions: Iterable[ReferenceType[FunctionType]]) -> dict[str, object]:
-    """Return the first function of a graph that writes a global, or makes graphs of its own."""
-    from jupyter_serprof.objects.captured import globals_written, makes_graphs
+_Given = tuple[ReferenceType[FunctionType], dict[str, object]]
 
-    for function in filter(None, (each() for each in functions)):
+
+def _habits(functions: Iterable[_Given]) -> dict[str, object]:
+    """Return the first function that writes a global, makes graphs, or changes what it is given."""
+    from dask.utils import key_split
+
+    from jupyter_serprof.objects.captured import globals_written, inputs_changed, makes_graphs
+
+    for function, given in ((known, given) for each, given in functions if (known := each())):
         writes, makes = globals_written(function), makes_graphs(function)
-        if writes or makes:
-            return {"function": function.__name__, "writes": writes, "makes_graphs": int(makes)}
+        places = {str(at): name for at, name in enumerate(function.__code__.co_varnames)}
+        keys = {places.get(at, at): key for at, key in given.items()}
+        changed = {name: sure for name, sure in inputs_changed(function).items() if name in keys}
+        noted: dict[str, object] = {"writes": writes, "makes_graphs": int(makes)}
+        for name in list(changed)[:1]:
+            task = "" if changed[name] else key_split(keys[name])
+            noted |= {"changes": name, "task": task}
+        if writes or makes or changed:
+            return {"function": function.__name__, **noted}
     return {}
 
 
@@ -92,7 +104,7 @@ class KeptGraphs:
         self._functions_of = of
         #: Bytes that were sent, and the graph, by its number.
         self._kept: dict[int, tuple[int, object]] = {}
-        self._functions: dict[int, list[ReferenceType[FunctionType]]] = {}
+        self._functions: dict[int, list[_Given]] = {}
         #: What functions of the user do that other processes do not see, by the number of a graph.
         self.details: dict[int, dict[str, object]] = {}
         #: Why a graph has no table, for the notes of the run.
@@ -103,7 +115,8 @@ class KeptGraphs:
         if sent_bytes < LARGE_BYTES:
             with suppress(Exception):  # a graph of another Dask
                 if len(self._functions) < _GRAPHS:
-                    self._functions[computation] = [*map(ref, self._functions_of(graph))]
+                    found = self._functions_of(graph)
+                    self._functions[computation] = [(ref(one), given) for one, given in found]
             return
         self._kept[computation] = sent_bytes, graph
         if len(self._kept) > _GRAPHS:

@@ -40,7 +40,7 @@ _SECONDS, _TEXT = 0.3, 120
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 #: Of one task; what is longer than this in a task is no small matter, and said.
 _MOST_IN_A_TASK = 2_000
-_MOST_FUNCTIONS = 20
+_MOST_FUNCTIONS, _REFERENCES = 20, {"Alias", "TaskRef"}
 _SLOTS = ("func", "args", "kwargs", "value", "klass")
 
 
@@ -99,15 +99,26 @@ def _inside(value: object) -> Iterator[object]:
         yield from (*items_of(value, _MOST_IN_A_TASK), *state_of(value).values())
 
 
-def functions_of(graph: object) -> Iterator[types.FunctionType]:
-    """Yield the functions of the first tasks of a graph, each once."""
+def functions_of(graph: object) -> Iterator[tuple[types.FunctionType, dict[str, object]]]:
+    """Yield the functions of the first tasks of a graph, each once, and which task gives them what.
+
+    The names are those of arguments: a number of those without one.
+    """
     seen = set[types.FunctionType]()
     for section in sections(graph):
         for _, value in islice(section.items, _MOST_FUNCTIONS):
-            part = next((part for name, part in arguments(value) if name == "function"), None)
+            given = {name.removeprefix("argument "): part for name, part in arguments(value)}
+            part = given.get("function")
             if is_a(part, types.FunctionType) and part not in seen:
                 seen.add(part)
-                yield part
+                yield (
+                    part,
+                    {
+                        name: attribute(one, "key")
+                        for name, one in given.items()
+                        if kind_name(type(one)) in _REFERENCES
+                    },
+                )
 
 
 @dataclass(frozen=True, slots=True)
