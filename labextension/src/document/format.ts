@@ -3,8 +3,6 @@
  * jupyter_serprof/model/units.py is the twin of this file.
  */
 
-import { format } from "d3-format";
-
 export const NOT_APPLICABLE = "–";
 export const NOT_SEEN = "n/a";
 
@@ -33,17 +31,15 @@ function significant(value: number): string {
   return fixed(value, Math.max(0, 3 - wholeDigits));
 }
 
-const formatters = new Map<number, (value: number) => string>();
-
 /** A number with exactly this many decimals: "1,840.0". */
 export function fixed(value: number, decimals: number): string {
-  // Making a format costs more than using it; labels of a moving picture need thousands.
-  const known = formatters.get(decimals) ?? format(`,.${decimals}f`);
-  formatters.set(decimals, known);
   // As in Python an exact half goes to the even digit: a little nearer to zero where that is there.
   const isHalf = Math.abs(value * 2 ** (decimals + 1)) % 2 === 1;
   const isDown = isHalf && Math.floor(Math.abs(value) * 10 ** decimals) % 2 === 0;
-  return known(isDown ? value * (1 - Number.EPSILON) : value);
+  const text = (isDown ? value * (1 - Number.EPSILON) : value).toFixed(decimals);
+  // In front of the point only; what is printed as nothing has no sign.
+  const grouped = text.replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",");
+  return grouped.replace("-", /[1-9]/.test(text) ? "\u2212" : "");
 }
 
 /** The largest unit in which the value, once rounded to three digits, is at least 1. */

@@ -1,6 +1,5 @@
 /** Paint the Lanes view: what is visible of it, and nothing else. */
 
-import { precisionFixed } from "d3-format";
 import { columnScale, duration, fixed } from "../document/format";
 import type { TraceDocument } from "../document/schema";
 import { type Measure, measureWith, shortened } from "../kit/canvas";
@@ -272,7 +271,7 @@ export function paintAxis(
   const { unit, unitNs } = columnScale(reach);
   const found = axisTicks(camera);
   const step = ((found[1]?.time ?? 0) - (found[0]?.time ?? 0)) / unitNs;
-  const decimals = step > 0 ? precisionFixed(step) : 0;
+  const decimals = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)) : 0;
   const measure = measureWith(context);
   context.font = `11px ${colours.font}`;
   context.fillStyle = colours.quiet;
