@@ -95,7 +95,7 @@ def _fallback(doc: Trace | Sweep) -> str:
     said = text(doc).encode("utf-8", "replace").decode("utf-8")
     said = f"<pre>{entities.escape(said)}</pre>"
     try:
-        picture = base64.b64encode(png(doc)).decode("ascii")
+        picture = base64.b64encode(png(doc, is_brief=True)).decode("ascii")
     except Exception:  # noqa: BLE001  (no picture must not cost the page; the text says the same)
         return said
     alt = entities.escape(alt_text(doc))
