@@ -158,15 +158,23 @@ def short_reason(change: Change) -> str:
 
 
 def reasons_of(comparison: Comparison) -> Iterator[str]:
-    """Yield the reasons that fit into no cell, each with its lines; not that of the headline."""
+    """Yield the reasons that fit into no cell, each once with its lines; not that of the headline.
+
+    Of cold runs there is one a side, whatever is done: beside warm ones they are not told.
+    """
     told, shown = headline(comparison), lines_of(comparison)
-    has_points = len({point_of(change) for change in shown}) > 1
+    points, are_cold = {point_of(change) for change in shown}, {change.cold for change in shown}
+    doubted = [
+        c for c in shown if c.verdict == "cannot tell" and not (c.cold and len(are_cold) > 1)
+    ]
     lines: dict[str, list[str]] = {}
-    for change in shown:
+    for change in doubted:
         if not short_reason(change) and change.reason not in told:
-            point = f", {point_text(change)}" if has_points else ""
+            point = f", {point_text(change)}" if len(points) > 1 else ""
             lines.setdefault(change.reason, []).append(f"{change.title}{point}")
-    yield from (f"{'; '.join(names)}: cannot tell, {why}" for why, names in lines.items())
+    for why, names in lines.items():
+        which = f"{'; '.join(names)}: " if len(names) < len(doubted) else ""
+        yield f"{which}cannot tell, {why}"
 
 
 def notes_of(comparison: Comparison, shown: Sequence[Change]) -> Iterator[str]:
@@ -175,8 +183,7 @@ def notes_of(comparison: Comparison, shown: Sequence[Change]) -> Iterator[str]:
         more = f"more line{'' if hidden == 1 else 's'} (cold runs, small stages)"
         yield f"{format_count(hidden)} {more} in the document"
     yield from comparison.notes
-    if comparison.noise_share is not None:
-        share = format_share(comparison.noise_share)
-        yield f"noise here, the wall time of now against itself: ±{share}; stages have their own"
-    if comparison.method and any(change.low is not None for change in comparison.changes):
-        yield comparison.method
+    if any(change.low is not None for change in comparison.changes):
+        noise = comparison.noise_share
+        share = "" if noise is None else f"the same code against itself: ±{format_share(noise)}"
+        yield "; ".join(filter(None, (comparison.method.rstrip("."), share)))

@@ -23,12 +23,13 @@ _SPARE = ("why", "95 % interval of", "before", "after")
 def _numbers(comparison: Comparison, lines: Sequence[Change]) -> _Numbers:
     """Return the columns of numbers, the same in every form."""
     times = words.times_of(lines)
-    return (
+    every: Sequence[tables.Quantity[Change]] = (
         tables.Quantity(("before", ""), lambda change: times[change][0]),
         tables.Quantity(("after", ""), lambda change: times[change][1]),
-        tables.Quantity(("ratio", ""), lambda change: words.ratio_text(change.ratio)),
+        tables.Quantity(("after /", "before"), lambda change: words.ratio_text(change.ratio)),
         tables.Quantity(("95 % interval of", words.runs_text(comparison)), words.interval_text),
     )
+    return [one for one in every if one.speaks(lines)]
 
 
 def _blocks(
@@ -70,6 +71,7 @@ def _columns(numbers: _Numbers, changes: Sequence[Change], names: int) -> list[t
         *(
             tables.Column("\n".join(one.heads).strip(), tuple(map(one.cell, changes)))
             for one in numbers
+            if one.speaks(changes)
         ),
         tables.Column("verdict", verdicts, leans_right=False),
         *([tables.Column("why", reasons, leans_right=False)] if any(reasons) else []),
@@ -86,14 +88,14 @@ def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> I
         [*map(plain, (*_texts(change), *(one.cell(change) for one in numbers)))] for change in shown
     )
     yield tables.markdown_table(("stage", "verdict", *(one.head for one in numbers)), lines, 2)
-    yield from listed(words.notes_of(comparison, shown))
+    yield from listed([*words.reasons_of(comparison), *words.notes_of(comparison, shown)])
 
 
 def _texts(change: Change) -> tuple[str, str]:
-    """Return what a line is of, and what it says, with the whole reason."""
-    point = words.point_text(change)
+    """Return what a line is of, and what it says; a long reason stands below the table."""
+    point, reason = words.point_text(change), words.short_reason(change)
     title = f"{change.title} ({point})" if point else change.title
-    return title, f"{change.verdict}: {change.reason}" if change.reason else change.verdict
+    return title, f"{change.verdict}: {reason}" if reason else change.verdict
 
 
 _PITCH = 21
@@ -107,7 +109,7 @@ def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
     """Put the table of a comparison at ``y``; its headline is that of the document."""
     muted, lines = sheet.theme.muted, words.lines_of(comparison)
     numbers = _numbers(comparison, lines)
-    for right, one in zip(_RIGHTS, numbers, strict=True):
+    for right, one in zip(_RIGHTS, numbers, strict=False):
         sheet.put(right, sheet.y + 8, one.head, muted, SMALL, side="right")
     sheet.put(_VERDICT_X, sheet.y + 8, "verdict", muted, SMALL)
     sheet.y += 18
@@ -131,8 +133,7 @@ def _put_line(sheet: Sheet, change: Change, cells: Sequence[str]) -> None:
         room = right - left - _GAP
         sheet.put(right, middle, cell, theme.ink, room=room, is_bold=is_wall, side="right")
     is_told = change.verdict != "cannot tell"
-    reason = words.short_reason(change)
-    said = f"{change.verdict}: {reason}" if reason else change.verdict
+    said = _texts(change)[1]
     color = theme.warn if change.verdict == "slower" else theme.ink if is_told else theme.muted
     room = WIDTH - MARGIN - _VERDICT_X
     sheet.put(_VERDICT_X, middle, clean(said), color, room=room, is_bold=is_told)

@@ -145,6 +145,28 @@ describe("a comparison in a document", () => {
     await soon(() => expect(fold?.querySelectorAll("tbody tr")).toHaveLength(4));
   });
 
+  it("says a reason once, noise only where it was measured, and how in a fold", async () => {
+    const doubt = { ...WALL, verdict: "cannot tell", reason: "1 run before and 1 after are few" };
+    const told = ["", "a", "b", "c"].map((stage) => ({ ...doubt, stage, cold: false }));
+    const once = { ...doubt, cold: true, low: null, high: null, before_runs: 1 };
+    const changes = [...told, { ...WALL, stage: "d", cold: false }, once, { ...once, stage: "a" }];
+    const root = draw({
+      ...sampleSweep(),
+      comparison: { ...COMPARISON, changes, noise_share: null, method: "By ranks" },
+    });
+    expect([...root.querySelectorAll(".jsp-reason")].map((node) => node.textContent)).toEqual([
+      doubt.reason,
+    ]);
+    expect(root.querySelector(".jsp-legend")?.textContent).not.toContain("noise");
+    const folds = [...root.querySelectorAll<HTMLDetailsElement>(".jsp-compared > .jsp-more")];
+    expect(folds.map((fold) => fold.textContent?.includes("By ranks"))).not.toContain(true);
+    for (const fold of folds) {
+      fold.open = true;
+    }
+    await soon(() => expect(folds[1]?.textContent).toBe("How they were comparedBy ranks"));
+    expect(folds[0]?.querySelectorAll("tbody td:last-child")).toHaveLength(1);
+  });
+
   it("has times that add up in the unit of the wall time, and says what its ratios are of", () => {
     const times = (stage: string, before_ns: number, after_ns: number | null): Change => ({
       ...WALL,
@@ -240,7 +262,7 @@ describe("a bundle", () => {
   };
 
   it("shows of a document of another kind what it can", () => {
-    expect(viewsIn(TRACE, sampleSweep())).toEqual(["Table", "Findings"]);
+    expect(viewsIn(TRACE, sampleSweep())).toEqual(["Table"]);
     expect(viewsIn(SWEEP, sampleTrace())).toEqual(["Waterfall", "Table", "Details", "Findings"]);
     expect(viewsIn(ANATOMY, sampleTrace())).toEqual(["Waterfall", "Table", "Details", "Findings"]);
   });

@@ -5,7 +5,7 @@ from dataclasses import replace
 from io import BytesIO
 
 import pytest
-from compare_samples import FOUND, WALL
+from compare_samples import FOUND, PICKLE, WALL
 from dask_samples import computation, several
 from hypothesis import given, settings
 from PIL import Image
@@ -347,13 +347,13 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 
 
 def test_a_reason_that_fits_into_no_cell_stands_below_the_comparison() -> None:
-    """Whole, once, with the line that it is of: a cell would cut it."""
+    """Whole, once, with its lines where others have another."""
     why = "1 run before and 1 after are too few for an interval. Run each side again: --repeat 15"
-    cold = replace(WALL, cold=True, verdict="cannot tell", reason=why)
-    doc = replace(make_put_get(), comparison=replace(FOUND, changes=(cold, WALL)))
+    warm = replace(WALL, cold=False, verdict="cannot tell", reason=why)
+    pair = warm, replace(PICKLE, cold=False, verdict="cannot tell", reason="within chance")
 
-    texts = " ".join(label.text for label in _labels(sheet_of(doc)))
-
-    assert texts.count("1 run before and 1 after") == 1
-    assert "Wall time, cold: cannot tell, 1 run before" in texts
-    assert "Run each side again: --repeat 15" in texts
+    for changes, said in ((warm,), ""), ((replace(warm, cold=True), *pair), "Wall time, warm: "):
+        doc = replace(make_put_get(), comparison=replace(FOUND, changes=changes))
+        texts = " ".join(label.text for label in _labels(sheet_of(doc)))
+        assert texts.count("1 run before and 1 after") == 1
+        assert f"{said}cannot tell, 1 run before" in texts

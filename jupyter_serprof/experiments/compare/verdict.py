@@ -35,10 +35,7 @@ _TIMES = (
     "before and after are of one run, the middle one (of two groups, of the larger), with its "
     "stages; the 95 % intervals of their ratios are of "
 )
-_APART = (
-    f"{_TIMES}all runs, by their ranks (Mann-Whitney). A verdict also has to exceed what the "
-    "machine may have done"
-)
+_APART = f"{_TIMES}all runs, by their ranks (Mann-Whitney)"
 _PAIRED = f"{_TIMES}pairs run in turns, by signed ranks (Wilcoxon). A verdict needs 99 %"
 _AGAIN = "too few for an interval. Run each side again: --repeat 15"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Generic, NamedTuple, TypeVar
 
+from jupyter_serprof.model.units import NOT_APPLICABLE, NOT_SEEN
 from jupyter_serprof.views.kit.lines import clip, width
 
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -19,13 +20,13 @@ Of = TypeVar("Of")
 class Quantity(NamedTuple, Generic[Of]):
     """A column of numbers: its head on two lines, its cell of a row, its total.
 
-    It says nothing where every cell is one of ``silent``; where it is ``is_bold`` a cell may be.
+    It says nothing where every cell is one of ``silent``; one that is ``is_bold`` always does.
     """
 
     heads: tuple[str, str]
     cell: Callable[[Of], str]
     total: str = ""
-    silent: Collection[str] = ()
+    silent: Collection[str] = ("", NOT_APPLICABLE, NOT_SEEN, "0")
     is_bold: bool = False
 
     @property
@@ -35,7 +36,7 @@ class Quantity(NamedTuple, Generic[Of]):
 
     def speaks(self, rows: Iterable[Of]) -> bool:
         """Tell whether a row has a cell that says something."""
-        return any(self.cell(row) not in self.silent for row in rows)
+        return self.is_bold or any(self.cell(row) not in self.silent for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

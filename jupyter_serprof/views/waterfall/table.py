@@ -72,15 +72,14 @@ class StageTable:
 def quantities(table: StageTable) -> list[tables.Quantity[Line]]:
     """Return the columns of numbers that say something, for characters, Markdown and pixels."""
     unit, wall, share = table.unit, table.wall_text, table.wall_share_text
-    unmeasured = (units.NOT_APPLICABLE, units.NOT_SEEN, "0")
     every: Sequence[tables.Quantity[Line]] = (
         tables.Quantity(("self", unit), lambda line: line.self_text, wall, is_bold=True),
         tables.Quantity(("share", "%"), lambda line: line.share_text, share, is_bold=True),
-        tables.Quantity(("bytes", ""), lambda line: line.size_text, silent=unmeasured),
-        tables.Quantity(("rate", ""), lambda line: line.rate_text, silent=unmeasured),
-        tables.Quantity(("of", "memcpy"), lambda line: line.memcpy_text, silent=unmeasured),
+        tables.Quantity(("bytes", ""), lambda line: line.size_text),
+        tables.Quantity(("rate", ""), lambda line: line.rate_text),
+        tables.Quantity(("of", "memcpy"), lambda line: line.memcpy_text),
         # New pages: times 4 kB, what was copied into memory that was not used before.
-        tables.Quantity(("page", "faults"), lambda line: line.faults_text, silent=unmeasured),
+        tables.Quantity(("page", "faults"), lambda line: line.faults_text),
     )
     return [one for one in every if one.speaks(table.lines)]
 
@@ -143,16 +142,14 @@ def _numbers(trace: Trace, ns: int, digits: int) -> tuple[str, str]:
 def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
     """Name lanes by their kind, and by their key where two of one kind are drawn.
 
-    Threads of Dask's workers do the same things: a row names them together.
+    Threads of Dask's workers do the same things: a row has their kind.
     """
     keys = dict.fromkeys(row.lane for row in waterfall.rows)
     kinds = {lane.key: lane.kind for lane in trace.lanes}
     counts = Counter(kinds.get(key, key) for key in keys)
     names = {key: kinds.get(key, key) for key in keys}
     return {
-        key: units.clean(
-            f"{name}s" if key.startswith(_THREADS) else name if counts[name] == 1 else key
-        )
+        key: units.clean(name if key.startswith(_THREADS) or counts[name] == 1 else key)
         for key, name in names.items()
     }
 

@@ -61,8 +61,11 @@ export function groupsOf(comparison: Comparison): (readonly Change[])[] {
   return [...grouped(comparison.changes ?? [], keyOf).values()];
 }
 
-/** The changes of a group; the small ones are told together, without a verdict. */
-export function gathered(changes: readonly Change[]): readonly Change[] {
+/** The changes of a group; the small ones are told together, of one cold run only the whole. */
+export function gathered(all: readonly Change[]): readonly Change[] {
+  const isOneColdRun = ({ before_runs, cold, low, stage }: Change): boolean =>
+    stage !== "" && cold === true && low == null && before_runs === 1;
+  const changes = all.filter((change) => !isOneColdRun(change));
   const sides = ["before_ns", "after_ns"] as const;
   const isTimed = (change: Change): boolean => sides.some((side) => (known(change[side]) ?? 0) > 0);
   const small = changes.filter((change) => change.is_small === true && isTimed(change));

@@ -6,6 +6,7 @@ import {
   type Stage as DocumentStage,
   known,
   type SerprofDocument,
+  textOf,
 } from "../document/document";
 import * as format from "../document/format";
 import { legendEntry } from "../frame/legend";
@@ -26,6 +27,8 @@ interface Scene {
   readonly comparison: Comparison;
   readonly stages: ReadonlyMap<string, DocumentStage>;
   readonly axis: Axis;
+  /** Reasons that a row told. */
+  readonly said: Set<unknown>;
 }
 
 export function comparisonView(doc: SerprofDocument, comparison: Comparison, shared: Stage): Part {
@@ -33,13 +36,14 @@ export function comparisonView(doc: SerprofDocument, comparison: Comparison, sha
     doc.format === "serprof.sweep"
       ? stagesOf(doc)
       : new Map(doc.stages.map((stage) => [stage.key, stage]));
-  const scene: Scene = { comparison, stages, axis: axisOf(comparison) };
+  const scene: Scene = { comparison, stages, axis: axisOf(comparison), said: new Set() };
   const groups = groupsOf(comparison);
   const isCold = ([first]: readonly Change[]): boolean => first?.cold === true;
   const [warm, cold] = [groups.filter((each) => !isCold(each)), groups.filter(isCold)];
   const caption = `Stages of ${comparison.before} and ${comparison.after}`;
-  const none = element("p", "jsp-note", "Nothing in these documents can be compared.");
-  const notes = [comparison.method, ...(comparison.notes ?? [])].filter(Boolean).map(String);
+  const note = (text: string): HTMLElement => element("p", "jsp-note", text);
+  const method = textOf(comparison.method) || null;
+  const none = note("Nothing in these documents can be compared.");
   const first = warm.length > 0 ? warm : cold;
   const isNamed = doc.summary?.facts?.[0]?.includes("compared with");
   const node = element(
@@ -51,7 +55,8 @@ export function comparisonView(doc: SerprofDocument, comparison: Comparison, sha
     first === cold || cold.length === 0
       ? null
       : folded("Cold runs", (fold) => fold.append(tableOf(scene, `${caption}, cold`, cold))),
-    ...notes.map((note) => element("p", "jsp-note", note)),
+    ...(comparison.notes ?? []).map((text) => note(String(text))),
+    method && folded("How they were compared", (fold) => fold.append(note(method))),
     copies(caption, comparison.changes ?? [], shared),
   );
   return { node };
@@ -90,20 +95,13 @@ function bodyOf(scene: Scene, changes: readonly Change[]): HTMLElement {
   const name = changes[0] === undefined ? "" : runOf(changes[0]);
   const [before, after] = (["before_ns", "after_ns"] as const).map((side) => times(changes, side));
   const rows = changes.map((change, at) =>
-    rowOf(scene, saidOnce(change, changes), [before?.[at] ?? "", after?.[at] ?? ""]),
+    rowOf(scene, change, [before?.[at] ?? "", after?.[at] ?? ""]),
   );
   if (name === "") {
     return element("tbody", "", ...rows);
   }
   const head = having(heading("rowgroup", "jsp-stage", name), { colspan: HEADS.length });
   return element("tbody", "", element("tr", "jsp-block-group", head), ...rows);
-}
-
-/** A reason that all rows share is said in the first one. */
-function saidOnce(change: Change, changes: readonly Change[]): Change {
-  const [first] = changes;
-  const isShared = changes.every(({ reason }) => reason === first?.reason);
-  return isShared && change !== first ? { ...change, reason: "" } : change;
 }
 
 function runOf({ cold, size_bytes, variant }: Change): string {
@@ -130,14 +128,10 @@ function rowOf(scene: Scene, change: Change, [before, after]: readonly string[])
     element("td", SIDE, after ?? ""),
     element("td", "jsp-number", ...wholes(intervalText(change)), below),
     element("td", "jsp-plot-cell", whisker(scene, change)),
-    verdictCell(change),
+    verdictCell(change, scene.said),
   );
-  const runs = `${runsText(change.before_runs)} before, ${runsText(change.after_runs)} after`;
-  return titled(row, runs);
-}
-
-function runsText(count: number | undefined): string {
-  return count === 1 ? "1 run" : `${format.count(count)} runs`;
+  const [before_runs, after_runs] = [change.before_runs, change.after_runs].map(format.count);
+  return titled(row, `runs: ${before_runs} before, ${after_runs} after`);
 }
 
 /** The wall time as in the headline; stages in its unit, as those below a row are written. */
@@ -187,14 +181,15 @@ export function verdictText({ ratio, verdict }: Change): string {
   return `${sign} ${isTold ? `${ratioText(times)}× ` : ""}${verdict}`;
 }
 
-function verdictCell(change: Change): HTMLElement {
+function verdictCell(change: Change, said: Set<unknown>): HTMLElement {
+  const isNew = change.reason && said.size !== said.add(change.reason).size;
   const kind = String(change.verdict).replaceAll(" ", "-");
   const isKnown = Object.hasOwn(VERDICT_SIGNS, change.verdict);
   return element(
     "td",
     `jsp-stage jsp-verdict${isKnown ? ` jsp-${kind}` : ""}`,
     element("span", "jsp-verdict-text", verdictText(change)),
-    change.reason ? element("span", "jsp-note jsp-reason", String(change.reason)) : null,
+    isNew ? element("span", "jsp-note jsp-reason", String(change.reason)) : null,
   );
 }
 
@@ -235,7 +230,7 @@ function legend({ comparison }: Scene): HTMLElement {
     "jsp-legend",
     legendEntry("jsp-interval-sample", "95 % interval of the ratio"),
     noise === null
-      ? element("span", "", "noise of this machine was not measured")
+      ? null
       : legendEntry("jsp-noise", `noise: the same against itself, ±${format.percent(noise)}`),
     element("span", "", "▼ faster, ▲ slower, ≈ cannot tell"),
   );

@@ -35,8 +35,7 @@ function more(others: readonly Finding[], stage: Stage): HTMLElement {
 
 export function findingsView(list: readonly Finding[], stage: Stage): Part {
   const cards = list.map((finding) => card(finding, stage.host));
-  const none = element("p", "jsp-note", "No rule found anything to improve.");
-  return { node: element("section", "jsp-findings", ...(cards.length === 0 ? [none] : cards)) };
+  return { node: element("section", "jsp-findings", ...cards) };
 }
 
 /** A remedy above the picture is shown there only; so is a title that is in the headline. */

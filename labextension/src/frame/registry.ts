@@ -63,8 +63,10 @@ const factsOf: Provider = (doc) =>
       }))
     : [];
 
-const findingsOf: Provider = ({ findings = [] }) =>
-  entry("findings", "Findings", (stage) => findingsView(findings, stage), String(findings.length));
+const findingsOf: Provider = ({ findings: all = [] }) =>
+  all.length > 0
+    ? entry("findings", "Findings", (stage) => findingsView(all, stage), String(all.length))
+    : [];
 
 const LAST: ViewSet = [tableOf, factsOf, findingsOf];
 
