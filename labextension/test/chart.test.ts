@@ -118,6 +118,30 @@ describe("the chart of a sweep", () => {
     expect(note).toBeLessThan(200);
   });
 
+  it("names them there although a long name has lines above and below it", () => {
+    const { lines, ...chart } = chartNamed("Ray");
+    const [ray] = lines as [Chart["lines"][0]];
+    const many = Array.from({ length: 12 }, (_, at) => {
+      const ns = 10 ** (at < 11 ? at / 2 : 6.5);
+      const times = { median_ns: ns, low_ns: ns, high_ns: ns };
+      const own = ray.points.map((point) => ({ ...point, ...times }));
+      return { ...ray, title: `way ${at} with a long name, of a table of rows`, points: own };
+    });
+    const title = `${many[5]?.title} overtakes ${many[4]?.title}`;
+    const turn = { cold: false, from_bytes: SIZES[1] ?? 0, to_bytes: SIZES[2] ?? 0 };
+    const crossovers = [{ ...turn, title, faster: "a", slower: "b" }];
+    const svg = chartOf({ ...chart, lines: many, crossovers }, 700);
+    const notes = [...svg.querySelectorAll(".jsp-series-note")];
+    const y = Number(notes[0]?.getAttribute("y"));
+    expect([y > 200, y < 280]).toEqual([true, true]);
+    expect(
+      notes
+        .map((note) => note.textContent)
+        .slice(0, -1)
+        .join(" "),
+    ).toBe(title);
+  });
+
   it("gives each of eight transports its own colour", () => {
     const { points, variants } = sweepWith({});
     const keys = Array.from({ length: 8 }, (_, at) => `way${at}`);
@@ -176,7 +200,7 @@ describe("the chart of a sweep", () => {
       );
     expect(names("pickle in-band")).toEqual(["pickle in-band"]);
     expect(names("client.scatter + gather")).toEqual(["client.scatter +", "gather"]);
-    expect(names("aVeryLongNameWithoutAnySpace")).toEqual(["aVeryLongNameWith…"]);
+    expect(names("aVeryLongNameWithoutAnySpace")).toEqual(["aVeryLongNameWit…"]);
     expect(chartOf(chartNamed("Ray"), 700).textContent).toContain("median time");
   });
 });

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { SweepDocument } from "../src/document/document";
+import { bytes } from "../src/document/format";
 import { mount, type View } from "../src/frame/place";
 import { compressionWins, LINKS, type Ride, ranked, reigns } from "../src/sweep/link";
 import { sampleSweep, told } from "./sample";
@@ -213,6 +214,18 @@ describe("a sweep over chunk sizes", () => {
       "Stages",
     );
     expect(root.querySelector(".jsp-legend")?.textContent).toContain("Wall time");
+  });
+
+  it("opens at the best size, with what is below one percent as one term", () => {
+    const doc = sweep(chunks, () => null);
+    const small = { "ray.submit": 1, "ray.wait": 2 };
+    const points = doc.points.map((each) => ({ ...each, stages: { ...each.stages, ...small } }));
+    const size_bytes = Math.min(...points.map((each) => each.size_bytes ?? 0));
+    const best = { size_bytes, low_bytes: size_bytes, high_bytes: size_bytes };
+    const ways = doc.variants.filter(({ key }) => key === "ray");
+    const root = draw({ ...doc, points, best, variants: ways } as typeof doc);
+    expect(root.querySelector(".jsp-at-title")?.textContent).toContain(bytes(size_bytes));
+    expect(root.querySelector(".jsp-at-size .jsp-sum")?.textContent).toContain("2 more stages");
   });
 
   it("names the parameter beside the size: slider, heading, mark, table", () => {

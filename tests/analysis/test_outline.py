@@ -84,17 +84,17 @@ def test_a_stage_with_parts_is_a_heading_with_their_sum() -> None:
 
 
 def test_what_is_below_one_percent_is_one_line_unless_a_finding_points_at_it() -> None:
-    """Its time is the sum of them, so that the columns still add up; what is busy stays."""
+    """Its time is the sum of them, so that the columns still add up; what works stays, no wait."""
     small = [make_row(key, 0, MS // 2) for key in ("gc", "import", "pickle.loads")]
-    busy = make_row("ray.wait", 0, 0, busy_ns=50 * MS)
-    trace = make_trace((make_row("pickle.dumps", 0, 90 * MS), *small, busy), 100 * MS)
+    wait, busy = (make_row(f"ray.{key}", 0, 0, busy_ns=50 * MS) for key in ("wait", "execute"))
+    trace = make_trace((make_row("pickle.dumps", 0, 90 * MS), *small, busy, wait), 100 * MS)
     pointed = replace(trace, findings=(Finding("x", "info", "x", {}, "", spans=(3,)),))
 
     folded, kept = table_of(trace).lines, table_of(outlined(pointed)).lines
 
     assert [line.kind for line in folded] == ["stage", "stage", "more", "rest"]
-    assert (folded[2].title, number(folded[2].self_text)) == ("3 more stages", 1.5)
-    assert [line.title for line in kept if line.kind == "more"] == ["2 more stages"]
+    assert (folded[2].title, number(folded[2].self_text)) == ("4 more stages", 1.5)
+    assert [line.title for line in kept if line.kind == "more"] == ["3 more stages"]
 
 
 def test_a_single_part_needs_no_heading() -> None:
@@ -179,4 +179,4 @@ def test_rows_of_no_computation_stand_beside_the_blocks() -> None:
 def test_threads_of_workers_are_named_together() -> None:
     """A row has one lane, but all workers do what it says."""
     lanes = {line.title: line.lane for line in table_of(ONE).lines}
-    assert (lanes["Execution"], lanes["Scheduling"]) == ("workers", "scheduler")
+    assert (lanes["Execution"], lanes["Scheduling"]) == ("worker", "scheduler")

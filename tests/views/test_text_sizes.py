@@ -9,7 +9,6 @@ from size_samples import make_sizes
 from strategies import crossings, fits
 
 from jupyter_serprof.model import Point, Sweep, Variant
-from jupyter_serprof.model.sweep import BestSize
 from jupyter_serprof.views.kit.lines import width as columns_of
 from jupyter_serprof.views.text import text
 
@@ -73,10 +72,8 @@ def grouped() -> Sweep:
 
 
 def test_the_name_of_what_was_asked_for_is_text() -> None:
-    """Beside the best chunk as in the head of its column: nothing in it moves the cursor."""
-    best = BestSize(size_bytes=1, low_bytes=1, high_bytes=1, parameter=2.0)
-
-    said = text(replace(SIZES, parameter="a\x1fb", best=best))
+    """In the head of its column: nothing in it moves the cursor."""
+    said = text(replace(SIZES, parameter="a\x1fb"))
 
     assert all(line.isprintable() for line in said.split("\n"))
 

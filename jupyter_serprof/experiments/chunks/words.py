@@ -39,6 +39,7 @@ def chunk_finding(found: Recommendation, parameter: str, code: str, remedy: str)
         _again(found, parameter, code)
         if not found.is_told or found.edge
         else remedy.replace(BEST, units.plain(best.parameter)),
+        because=_because(found, parameter),
     )
 
 
@@ -63,18 +64,23 @@ def summarize_chunks(
     return Summary(units.shortened(said), tuple(facts[:1]), details=tuple(facts[1:]))
 
 
-def _headline(found: Recommendation, parameter: str) -> str:
+def _title(found: Recommendation, parameter: str) -> str:
     if not found.is_told:
         return f"cannot tell which `{parameter}` is best"
+    best = found.sizes[found.best]
+    edge = f", the {found.edge} measured" if found.edge else ""
+    chosen = f"`{parameter} = {units.plain(best.parameter)}`"
+    return f"{chosen} is best{edge}: {units.format_ns(best.wall_ns)}"
+
+
+def _headline(found: Recommendation, parameter: str) -> str:
     best = found.sizes[found.best]
     ends = [
         f"{units.format_ratio(end.wall_ns / best.wall_ns)} as long at {units.plain(end.parameter)}"
         for end in (found.sizes[0], found.sizes[-1])
-        if end is not best
+        if end is not best and found.is_told
     ]
-    edge = f", the {found.edge} measured" if found.edge else ""
-    chosen = f"`{parameter} = {units.plain(best.parameter)}`"
-    return ", ".join([f"{chosen} is best{edge}: {units.format_ns(best.wall_ns)}", *ends])
+    return ", ".join([_title(found, parameter), *ends])
 
 
 def _at(entry: ChunkFacts, parameter: str) -> str:
@@ -83,26 +89,21 @@ def _at(entry: ChunkFacts, parameter: str) -> str:
     return f"{parameter} = {units.plain(entry.parameter)}{bytes_text}"
 
 
-def _title(found: Recommendation, parameter: str) -> str:
+def _because(found: Recommendation, parameter: str) -> str:
     if not found.is_told:
-        return _cannot_tell(found, parameter)
+        return _as_long(found, parameter)
     best, low, high = (found.sizes[at] for at in (found.best, found.low, found.high))
-    parts = [f"{_at(best, parameter)} is best: {units.format_ns(best.wall_ns)}"]
-    if found.edge:
-        parts.append(f"it is the {found.edge} measured, and the best may lie beyond")
-    if low is not high:
-        parts.append(f"{_at(low, parameter)} to {_at(high, parameter)} cannot be told from it")
-    for side, limit in (("smaller", found.below), ("larger", found.above)):
-        parts += [f"{side} chunks: {_limit_text(limit, best, parameter)}"] if limit else []
-    return "; ".join(parts)
+    alike = f"{_at(low, parameter)} to {_at(high, parameter)} cannot be told from it"
+    limits = [_limit_text(each, best, parameter) for each in (found.below, found.above) if each]
+    return "; ".join([*([] if low is high else [alike]), *limits])
 
 
-def _cannot_tell(found: Recommendation, parameter: str) -> str:
+def _as_long(found: Recommendation, parameter: str) -> str:
     walls = [entry.wall_ns for entry in found.sizes]
     ends = f"{_at(found.sizes[0], parameter)} to {_at(found.sizes[-1], parameter)}"
     why = "and the runs spread as much" if found.is_repeated else "with one warm run of each"
     return (
-        f"cannot tell which {parameter} is best: all {len(walls)} sizes, {ends}, take "
+        f"all {len(walls)} sizes, {ends}, take "
         f"{units.format_ns(min(walls))} to {units.format_ns(max(walls))}, {why}"
     )
 

@@ -119,7 +119,8 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     turns = (each for each in sweep.crossovers if each.cold != bool(warm))
     pairs = {frozenset((each.faster, each.slower)): each for each in turns}
     known = list(pairs.values())
-    key += [_put_crossover(sheet, chart, each, at) for at, each in enumerate(known[:_BRACKETS])]
+    shown = enumerate(known[:_BRACKETS])
+    key += [_put_crossover(sheet, chart, lines, each, at) for at, each in shown]
     _put_names(sheet, chart, lines)
     sheet.y = chart.bottom + 28
     for said in key:
@@ -234,10 +235,15 @@ def _put_line(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
             sheet.add(line.mark(*place))
 
 
-def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover, at: int) -> str:
-    """Put a bracket between the two sizes, and return what it is."""
-    left, right = chart.x(each.from_bytes), chart.x(each.to_bytes)
-    y, ink = chart.top + 8 + LINE_HEIGHT * at, sheet.theme.ink
+def _put_crossover(
+    sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine], each: Crossover, at: int
+) -> str:
+    """Put a bracket between the two sizes, where the lines turn, and return what it is."""
+    ends, own = (each.from_bytes, each.to_bytes), each.title.split(" overtakes ")
+    points = [p for line in lines if line.series.variant.title in own for p in line.series.points]
+    turns = [chart.y(p.wall_ns) for p in points if p.size_bytes in ends] or [chart.top]
+    y = min(sum(turns) / len(turns) + LINE_HEIGHT * at, chart.bottom - 4)
+    (left, right), ink = map(chart.x, ends), sheet.theme.ink
     sheet.add(Rule(left, y, right, y, ink))
     sheet.add(*(Rule(x, y - 4, x, y + 4, ink) for x in (left, right)))
     return sweeps.crossover_text(each)
@@ -284,10 +290,8 @@ def _legend(
 
 
 def _put_sentences(sheet: Sheet, sweep: Sweep) -> None:
-    """Say which chunk is best, and why a variant is missing; the text has the laws."""
-    said = [sweeps.chunk_line(sweep)]
-    said += [f"{title}: {reason}" for title, reason in sweeps.incomplete(sweep).items()]
-    wanted = [sentence for sentence in said if sentence]
+    """Say why a variant is missing; the text has the laws."""
+    wanted = [f"{title}: {reason}" for title, reason in sweeps.incomplete(sweep).items()]
     hidden = len(wanted) - _SENTENCES
     if hidden > 0:
         wanted[_SENTENCES - 1 :] = [f"{hidden + 1} more sentences are in the text"]

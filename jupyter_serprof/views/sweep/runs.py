@@ -230,7 +230,6 @@ def fact_bytes_text(fact: str, run: Bar) -> str:
 
 def quantities(sweep: Sweep, runs: Sequence[Bar]) -> list[Quantity[Bar]]:
     """Return the columns of numbers beside the runs, for characters and pixels."""
-    silent = (units.NOT_APPLICABLE, units.NOT_SEEN)
     return [
         Quantity(("", "total"), lambda run: units.format_ns(run.wall_ns), is_bold=True),
         # Remedies are held against what they replace, which is not the same for all.
@@ -241,7 +240,7 @@ def quantities(sweep: Sweep, runs: Sequence[Bar]) -> list[Quantity[Bar]]:
         Quantity(("out-of-", "band"), partial(fact_bytes_text, "out_of_band_bytes")),
         # Pages that a run touched for the first time.
         Quantity(("page", "faults"), lambda run: units.format_count(run.point.minor_faults)),
-        Quantity(("times", "memcpy"), partial(memcpy_text, sweep), silent=silent),
+        Quantity(("times", "memcpy"), partial(memcpy_text, sweep)),
     ]
 
 
@@ -353,19 +352,6 @@ def crossover_lines(sweep: Sweep) -> Iterator[str]:
     """Yield where ways overtake each other, warm, then cold."""
     for each in sorted(sweep.crossovers, key=lambda turn: turn.cold):
         yield f"{'cold: ' if each.cold else ''}{crossover_text(each)}"
-
-
-def chunk_line(sweep: Sweep) -> str:
-    """Return the recommended chunk, its interval and what limits on either side; "" without one."""
-    best = sweep.best
-    if best is None:
-        return ""
-    number = None if best.parameter is None else plain_number(best.parameter)
-    asked = f"{units.clean(sweep.parameter)} = {number}, " if sweep.parameter and number else ""
-    sizes = f"{units.format_bytes(best.low_bytes)} to {units.format_bytes(best.high_bytes)}"
-    limits = (("below", best.below), ("above", best.above))
-    said = "".join(f"; {side} it {units.clean(why)} limits" for side, why in limits if why)
-    return f"best chunk: {asked}{units.format_bytes(best.size_bytes)} [{sizes}]{said}"
 
 
 _WHOLE = 1e-9

@@ -35,7 +35,6 @@ def size_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]
     picture = [
         _chart(warm or cold, columns, is_cold=not warm) if has_bars else [],
         *_tables(sweep, warm or cold, columns, is_cold=not warm),
-        [line for said in [sweeps.chunk_line(sweep)] if said for line in wrap(said, columns)],
         list(_unmeasured(sweep, columns, _NAME + 2)),
     ]
     return [

@@ -42,7 +42,7 @@ const LABEL_GAP = 15;
 /** Two times beside it. */
 const ROW_PX = 26;
 /** Longer names are cut. */
-const LONGEST_NAME = 18;
+const LONGEST_NAME = 17;
 
 /** A line, its band and its marks have the colour of a family. */
 export function inkOf(family: string): string {
@@ -156,7 +156,9 @@ function crossoverMarks(frame: Frame, { crossovers, lines }: Chart): SVGElement[
   const notes: { left: number; right: number; y: number }[] = [];
   return crossovers.flatMap(({ from_bytes, title, to_bytes }) => {
     const [x1, x2] = [frame.x(from_bytes), frame.x(to_bytes)];
-    const most = Math.floor((frame.right - MARGIN.left) / LETTER_PX);
+    const room = Math.floor((frame.right - MARGIN.left) / LETTER_PX);
+    // In two lines of the same length it covers the fewest lines.
+    const most = Math.min(room, title.length / 2 + 12);
     const texts = [...linesOf(title, most), `${bytes(from_bytes)} to ${bytes(to_bytes)}`];
     const half = (Math.max(...texts.map((text) => text.length)) * LETTER_PX) / 2;
     const x = Math.max(MARGIN.left + half, Math.min(frame.right - half, (x1 + x2) / 2));
@@ -190,14 +192,14 @@ function stepsTo({ x, y }: Frame, one: SizePoint, next: SizePoint): [number, num
 /** A bracket and its words are so high, px. */
 const NOTE_PX = 56;
 
-/** The height nearest to where lines turn that is off each and covers no note; null without room. */
+/** The height nearest to where lines turn, off each if that is near; null without room. */
 function freeHeight(taken: number[], notes: number[], turn: number): number | null {
   const top = MARGIN.top + 8;
   const places = Array.from({ length: 16 }, (_, at) => top + (at / 15) * (BOTTOM - top - NOTE_PX));
   const off = (y: number, at: number): number => Math.abs(at - y - NOTE_PX / 2);
   const gap = (y: number): number => Math.min(...taken.map((each) => off(y, each)));
   const free = places.filter((y) => notes.every((note) => Math.abs(note - y) >= NOTE_PX));
-  const far = (y: number): number => (gap(y) > NOTE_PX / 2 ? off(y, turn) : HEIGHT * 2 - gap(y));
+  const far = (y: number): number => off(y, turn) + 3 * Math.max(0, NOTE_PX / 2 + 4 - gap(y));
   return free.toSorted((a, b) => far(a) - far(b))[0] ?? null;
 }
 

@@ -13,7 +13,7 @@ import { familyOf } from "../kit/theme";
 import { isEmpty } from "../waterfall/columns";
 import { axis } from "../waterfall/plot";
 import { waterfall } from "../waterfall/waterfall";
-import { copyRateOf, inOrder, type Run, runsOf, stagesOf } from "./series";
+import { inOrder, isAlias, type Run, runsOf, stagesOf } from "./series";
 
 /** What every line of one sweep shares. */
 interface Scene {
@@ -74,9 +74,11 @@ interface RunColumn {
 
 function columnsFor({ limits }: SweepDocument): RunColumn[] {
   const memcpy = limits?.memcpy_bytes_per_s;
-  const ofMemcpy = (run: Run): string => {
-    const rate = copyRateOf(run);
-    return rate === null || !memcpy ? format.NOT_APPLICABLE : format.ofMemcpy(rate / memcpy);
+  const timesMemcpy = (variant: Variant | undefined, { point }: Run): string => {
+    const size = point.size_bytes ?? 0;
+    const ratio = (point.wall_ns / size) * ((memcpy ?? 0) / 1e9);
+    const isUntold = size < format.RATE_FLOOR_BYTES || !memcpy || (variant && isAlias(variant));
+    return isUntold ? format.NOT_APPLICABLE : ratio < 0.05 ? "< 0.1×" : format.ratio(ratio);
   };
   const faults = ({ point: { minor_faults } }: Run): string =>
     minor_faults == null ? format.NOT_SEEN : format.count(minor_faults);
@@ -91,7 +93,7 @@ function columnsFor({ limits }: SweepDocument): RunColumn[] {
     bytes("in-band", "in_band_bytes"),
     bytes("out-of-band", "out_of_band_bytes"),
     { title: "page faults", name: "faults", text: (_, run) => faults(run) },
-    { title: "of memcpy", name: "memcpy", text: (_, run) => ofMemcpy(run) },
+    { title: "times memcpy", name: "memcpy", text: timesMemcpy },
     // Of remedies: the ratio of runs side by side, which is no quotient of two rows.
     { title: "gain of pairs", name: "", text: gainText },
   ];
@@ -250,7 +252,13 @@ export function stageSums(
 ): HTMLElement[] {
   return runs.map((run) => {
     const scale = format.columnScale(run.point.wall_ns);
-    const parts = inOrder(run, stages);
+    const order = inOrder(run, stages);
+    const few = order.filter(([, ns]) => ns < run.point.wall_ns / 100);
+    const less = few.reduce((sum, [, ns]) => sum + ns, 0);
+    // What is below one percent is one term.
+    const more: [string, number] = [`${few.length} more stages`, less];
+    const most = order.filter((each) => !few.includes(each));
+    const parts = few.length > 1 ? [...most, more] : order;
     const rest = run.point.wall_ns - parts.reduce((sum, [, ns]) => sum + ns, 0);
     const owned = [...parts.map(([, ns]) => ns), rest];
     const texts = format.column(owned, run.point.wall_ns, scale);

@@ -5,7 +5,6 @@ import {
   drawnOf,
   known,
   type Point,
-  type Row,
   type Runs,
   type Stage,
   type Crossover as StoredCrossover,
@@ -14,7 +13,6 @@ import {
   textOf,
   type Variant,
 } from "../document/document";
-import { rateOf } from "../document/format";
 import { grouped } from "../kit/sort";
 
 export interface SizePoint {
@@ -205,13 +203,6 @@ export function isAlias({ facts }: Variant): boolean {
 export function stagesOf(sweep: SweepDocument): ReadonlyMap<string, Stage> {
   const known = sweep.traces.flatMap((entry) => entry.trace.stages ?? []);
   return new Map(known.map((stage) => [stage.key, stage]));
-}
-
-/** The rate of the stage that copies the bytes, in bytes per second; null when nothing is copied. */
-export function copyRateOf(run: Run): number | null {
-  const copied = (row: Row): number => row.copied_bytes ?? 0;
-  const carrier = run.trace?.waterfall.rows.toSorted((a, b) => copied(b) - copied(a))[0];
-  return carrier === undefined ? null : rateOf(copied(carrier), carrier.busy_ns);
 }
 
 /** Stage keys and the time each owned, in the order of the road. */

@@ -29,7 +29,8 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     doc.points.some((point) => point.variant === variant.key),
   );
   const hasWarm = doc.points.some((point) => !point.cold);
-  const size = sizes[Math.floor((sizes.length - 1) * 0.75)] ?? 0;
+  const best = sizes.find((each) => each === doc.best?.size_bytes);
+  const size = best ?? sizes[Math.floor((sizes.length - 1) * 0.75)] ?? 0;
   const scene: SizeScene = {
     doc,
     stages: stagesOf(doc),
@@ -104,7 +105,7 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     element("div", "jsp-sizes-row", left, side),
     words,
     legend,
-    folds,
+    doc.kind === "chunks" ? null : folds,
     replay,
   );
   change();

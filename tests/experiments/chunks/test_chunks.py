@@ -104,7 +104,7 @@ def test_of_a_flat_curve_none_is_recommended() -> None:
 
     assert sum(not result.is_told for result in results) >= 0.95 * SEEDS
     flat = next(result for result in results if not result.is_told)
-    assert "cannot tell which chunk is best: all 8 sizes" in said(flat).title
+    assert said(flat).because.startswith("all 8 sizes, ")
     assert said(flat).evidence["best"] is None
     assert said(flat).remedy == "%graphstages --sweep chunk=100:4000:8 --repeat 10 make(chunk)"
     assert (flat.below, flat.above, flat.edge) == (None, None, "")
@@ -115,7 +115,7 @@ def test_one_run_of_each_size_tells_nothing() -> None:
     result = found(u_curve(1e-3, 5, 8), repeats=1)
 
     assert not result.is_told
-    assert said(result).title.endswith("with one warm run of each")
+    assert said(result).because.endswith("with one warm run of each")
 
 
 def test_without_noise_it_is_the_lowest_alone() -> None:
@@ -144,7 +144,8 @@ def test_a_best_at_the_edge_asks_for_more_sizes(
     result = found(law)
 
     assert result.edge == edge
-    assert f"it is the {edge} measured, and the best may lie beyond" in said(result).title
+    headline = summarize_chunks("x", "chunk", result, (), 8).headline
+    assert f" is best, the {edge} measured: " in said(result).title in headline
     assert said(result).remedy == f"%graphstages --sweep {again} make(chunk)"
 
 
@@ -177,9 +178,7 @@ def test_the_stages_that_grow_are_named_on_either_side() -> None:
     finding = said(result)
     assert finding.evidence["limits_below"] == "Scheduling"
     assert finding.evidence["limits_above"] == "Execution"
-    assert "smaller chunks: " in finding.title
-    assert "of it Scheduling" in finding.title
-    assert "workers were busy 40 % of the time instead of 90 %" in finding.title
+    assert "workers were busy 40 % of the time instead of 90 %" in finding.because
 
 
 def test_the_finding_has_the_numbers_and_a_line_to_paste() -> None:
