@@ -14,14 +14,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
-from jupyter_serprof.objects.ask import (
-    is_exactly,
-    items_of,
-    kind_module,
-    of_class,
-    size_bytes,
-    state_of,
-)
+from jupyter_serprof.objects import ask
 
 #: Smaller pickles are not looked at.
 LOOK_BYTES = 1_000_000
@@ -78,8 +71,8 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
         return None
     protocol = data[1]
     form = contiguous_bytes(value) if size >= _FORM_BYTES and protocol < _HANDS_OVER else None
-    is_arrow = kind_module(type(value)).partition(".")[0] == "pyarrow"
-    arrow = size_bytes(value) if is_arrow else None  # of a slice its own rows
+    is_arrow = ask.kind_module(type(value)).partition(".")[0] == "pyarrow"
+    arrow = ask.size_bytes(value) if is_arrow else None  # of a slice its own rows
     frames, large = _chain(data) if protocol >= _HAS_FRAMES else (None, 0)
     if frames is None:
         return Look(None, None, (), form, arrow)
@@ -141,10 +134,10 @@ def _contiguous(value: Any, depth: int) -> Iterator[int]:  # noqa: ANN401  (an a
 
 
 def _parts(value: Any) -> Iterable[object]:  # noqa: ANN401  (anything)
-    if is_exactly(value, (list, tuple, dict)):
-        return items_of(value, _SEEN_ARRAYS)
+    if ask.is_exactly(value, (list, tuple, dict)):
+        return ask.items_of(value, _SEEN_ARRAYS)
     pandas = sys.modules.get("pandas")
-    if pandas is None or not is_exactly(value, (pandas.DataFrame, pandas.Series)):
+    if pandas is None or not ask.is_exactly(value, (pandas.DataFrame, pandas.Series)):
         return _attributes(value)
     blocks = getattr(getattr(value, "_mgr", None), "blocks", ())
     return [block.values for block in blocks] or _attributes(value)
@@ -153,9 +146,9 @@ def _parts(value: Any) -> Iterable[object]:  # noqa: ANN401  (anything)
 def _attributes(value: object) -> Iterator[object]:
     """Yield the attributes of an instance that says nothing itself about how it is pickled."""
     own = type(value)
-    is_plain = all(of_class(own, name) is vars(object)[name] for name in _REDUCERS)
-    if is_plain and kind_module(own) != "builtins":
-        yield from state_of(value).values()
+    is_plain = all(ask.of_class(own, name) is vars(object)[name] for name in _REDUCERS)
+    if is_plain and ask.kind_module(own) != "builtins":
+        yield from ask.state_of(value).values()
 
 
 def details_of(look: Look) -> dict[str, Any]:

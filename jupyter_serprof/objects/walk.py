@@ -15,18 +15,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
-from jupyter_serprof.objects.ask import (
-    bases_of,
-    is_a,
-    is_array,
-    is_exactly,
-    is_known,
-    is_of,
-    items_of,
-    kind_module,
-    kind_name,
-)
-from jupyter_serprof.objects.ask import size_bytes as size_bytes_of
+from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.captured import variables_of
 from jupyter_serprof.objects.labels import KEY_LENGTH, as_text, is_by_value, key_label
 
@@ -57,29 +46,29 @@ def parts_of(value: object, *, takes_functions: bool) -> Iterator[Part]:
 
 
 def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN401, C901, PLR0912  (a kind each)
-    if is_a(value, dict):
+    if ask.is_a(value, dict):
         yield from _mapping_parts(value)
-    elif kind := next((kind for kind in (list, tuple, deque) if is_a(value, kind)), None):
+    elif kind := next((kind for kind in (list, tuple, deque) if ask.is_a(value, kind)), None):
         yield from ((f"[{i}]", part) for i, part in enumerate(kind.__iter__(value)))
         yield from _attributes(value)
-    elif is_a(value, set | frozenset):
-        each = set.__iter__(value) if is_a(value, set) else frozenset.__iter__(value)
+    elif ask.is_a(value, set | frozenset):
+        each = set.__iter__(value) if ask.is_a(value, set) else frozenset.__iter__(value)
         yield from ((".<element>", part) for part in each)
-    elif is_a(value, functools.partial):
+    elif ask.is_a(value, functools.partial):
         yield from ((".func", value.func), (".args", value.args), (".keywords", value.keywords))
-    elif is_a(value, types.MethodType):
+    elif ask.is_a(value, types.MethodType):
         yield from ((".__self__", value.__self__), (".__func__", value.__func__))
-    elif is_a(value, types.FunctionType):
+    elif ask.is_a(value, types.FunctionType):
         if takes_functions:
             yield from ((f".<{one.kind} {one.name}>", one.value) for one in variables_of(value))
-    elif is_a(value, type):
+    elif ask.is_a(value, type):
         own = vars(value).items() if takes_functions and is_by_value(value) else ()
         yield from ((f".{name}", part) for name, part in own if not name.startswith("__"))
-    elif is_array(value) and value.dtype.hasobject:
+    elif ask.is_array(value) and value.dtype.hasobject:
         # Of more than one dimension the rows.
         yield from ((f"[{i}]", part) for i, part in enumerate(value.tolist()))
-    elif not is_a(value, _CLOSED):
-        if is_of(value, "pandas", "DataFrame") and is_known(value):
+    elif not ask.is_a(value, _CLOSED):
+        if ask.is_of(value, "pandas", "DataFrame") and ask.is_known(value):
             yield from ((f"[{_key(name)}]", column.to_numpy()) for name, column in value.items())
         else:
             yield from _attributes(value)
@@ -90,9 +79,9 @@ def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN
 def _mapping_parts(value: dict[object, object]) -> Iterator[Part]:
     for key, part in dict.items(value):
         yield f"[{_key(key)}]", part
-        if not is_a(key, (*_ATOMS, str)):
-            yield f".<key {kind_name(type(key))}>", key
-    if is_a(value, defaultdict):
+        if not ask.is_a(key, (*_ATOMS, str)):
+            yield f".<key {ask.kind_name(type(key))}>", key
+    if ask.is_a(value, defaultdict):
         yield ".default_factory", _FACTORY.__get__(value, defaultdict)
     yield from _attributes(value)
 
@@ -107,7 +96,7 @@ def _attributes(value: object) -> Iterator[Part]:
     own = object.__getattribute__  # whatever the class makes of it
     with suppress(AttributeError):
         yield from ((f".{name}", part) for name, part in own(value, "__dict__").items())
-    for kind in bases_of(type(value)):
+    for kind in ask.bases_of(type(value)):
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             with suppress(AttributeError):  # not filled
@@ -117,8 +106,8 @@ def _attributes(value: object) -> Iterator[Part]:
 
 def is_small_atom(value: object) -> bool:
     """Tell what is not worth a part: a number, a short text."""
-    is_text = is_exactly(value, (str, bytes))
-    return is_exactly(value, _ATOMS) or (is_text and len(value) <= _LONG_TEXT)  # type: ignore[arg-type]  # sized
+    is_text = ask.is_exactly(value, (str, bytes))
+    return ask.is_exactly(value, _ATOMS) or (is_text and len(value) <= _LONG_TEXT)  # type: ignore[arg-type]  # sized
 
 
 _LIBRARIES = frozenset({"dask", "distributed", "dask_expr"})
@@ -166,7 +155,7 @@ def payloads(value: object, size_bytes: int) -> list[Payload]:
         What was written for the value, buffers included.
     """
     is_in_scheduler = threading.current_thread().name.startswith(_SCHEDULER_THREADS)
-    if kind_module(type(value)) == "dask._task_spec" or (_is_task(value) and is_in_scheduler):
+    if ask.kind_module(type(value)) == "dask._task_spec" or (_is_task(value) and is_in_scheduler):
         return []
     if not _is_graph(value):
         return [Payload(_held_key(value), value, value, size_bytes)]
@@ -184,8 +173,8 @@ def payloads(value: object, size_bytes: int) -> list[Payload]:
 
 
 def _is_graph(value: object) -> bool:
-    kinds = bases_of(type(value))
-    return any(kind_name(kind) in _GRAPHS and _is_of_library(kind) for kind in kinds)
+    kinds = ask.bases_of(type(value))
+    return any(ask.kind_name(kind) in _GRAPHS and _is_of_library(kind) for kind in kinds)
 
 
 def _is_task(value: object) -> bool:
@@ -193,7 +182,7 @@ def _is_task(value: object) -> bool:
 
 
 def _held_key(value: object) -> Hashable:
-    if not is_a(value, types.FunctionType):
+    if not ask.is_a(value, types.FunctionType):
         return id(value)
     return (id(value.__code__), *sorted(id(part) for part in _captured(value)))
 
@@ -205,18 +194,18 @@ def _captured(function: types.FunctionType) -> list[object]:
 
 def _is_nothing(value: object) -> bool:
     """Tell what adds next to nothing to a pickle: small atoms, and what travels by name."""
-    if is_a(value, type | types.FunctionType):
+    if ask.is_a(value, type | types.FunctionType):
         return not is_by_value(value)
-    return is_small_atom(value) or is_a(value, _NEVER_LARGE)
+    return is_small_atom(value) or ask.is_a(value, _NEVER_LARGE)
 
 
 def _known_bytes(value: object) -> int | None:
     """Return the bytes of an array or a buffer; None for what only a pickler can tell."""
-    if is_a(value, types.FunctionType) and not _captured(value):
+    if ask.is_a(value, types.FunctionType) and not _captured(value):
         return 0
-    is_held_apart = is_array(value) and value.dtype.hasobject  # type: ignore[attr-defined]
-    is_pandas = kind_module(type(value)).partition(".")[0] == "pandas"
-    return None if is_held_apart or is_pandas else size_bytes_of(value)
+    is_held_apart = ask.is_array(value) and value.dtype.hasobject  # type: ignore[attr-defined]
+    is_pandas = ask.kind_module(type(value)).partition(".")[0] == "pandas"
+    return None if is_held_apart or is_pandas else ask.size_bytes(value)
 
 
 def _carried(graph: object) -> Iterator[tuple[object, object]]:
@@ -227,9 +216,9 @@ def _carried(graph: object) -> Iterator[tuple[object, object]]:
         if id(value) in seen or _is_nothing(value):
             continue
         seen.add(id(value))
-        is_container = is_exactly(value, _CONTAINERS)
+        is_container = ask.is_exactly(value, _CONTAINERS)
         if holder is None and is_container and (levels > 0 or _is_task(value)):
-            inside = items_of(value, _MOST_LOOKED_AT)
+            inside = ask.items_of(value, _MOST_LOOKED_AT)
             waiting.extend((part, None, levels - 1) for part in inside)
         elif holder is None and _is_of_library(type(value)):
             levels = _GRAPH_LEVELS if _is_graph(value) else 1
@@ -239,11 +228,11 @@ def _carried(graph: object) -> Iterator[tuple[object, object]]:
         else:
             outer = value if holder is None else holder
             is_wide = is_container and len(value) > _WIDE  # type: ignore[arg-type]  # sized
-            parts = [] if is_wide else list(items_of(value, _WIDE + 2))
+            parts = [] if is_wide else list(ask.items_of(value, _WIDE + 2))
             waiting.extend((part, outer, 0) for part in parts)
             if not parts:
                 yield value, outer
 
 
 def _is_of_library(kind: type) -> bool:
-    return kind_module(kind).partition(".")[0] in _LIBRARIES
+    return ask.kind_module(kind).partition(".")[0] in _LIBRARIES

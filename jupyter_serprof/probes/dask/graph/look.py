@@ -16,20 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
 
-from jupyter_serprof.objects.ask import (
-    attribute,
-    bases_of,
-    is_a,
-    is_exactly,
-    is_known,
-    items_of,
-    kind_module,
-    kind_name,
-    notebook_name,
-    qualified_name,
-    size_bytes,
-    state_of,
-)
+from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.captured import variables_of
 from jupyter_serprof.objects.labels import is_by_value
 from jupyter_serprof.objects.picklers import Counter, OutOfTime
@@ -51,24 +38,25 @@ def label(value: object) -> str:
     ('bytes', 'list (2)')
     """
     kind = type(value)
-    library = kind_module(kind).partition(".")[0]
-    name = qualified_name(kind) if library == "builtins" else f"{library}.{qualified_name(kind)}"
+    library = ask.kind_module(kind).partition(".")[0]
+    own = ask.qualified_name(kind)
+    name = own if library == "builtins" else f"{library}.{own}"
     # Dask's node of a list; it is abstract, so that issubclass would ask the metaclass.
     nested = getattr(sys.modules.get("dask._task_spec"), "NestedContainer", None)
-    if any(base is nested for base in bases_of(kind)):
-        return kind_name(kind).lower()
-    if is_a(value, types.FunctionType):
+    if any(base is nested for base in ask.bases_of(kind)):
+        return ask.kind_name(kind).lower()
+    if ask.is_a(value, types.FunctionType):
         name = f"function {value.__name__}"
-    dtype = attribute(attribute(value, "dtype"), "name") if is_known(value) else None
+    dtype = ask.attribute(ask.attribute(value, "dtype"), "name") if ask.is_known(value) else None
     said = (name, dtype if type(dtype) is str else "", _shape(value))
     return " ".join(part for part in said if part)
 
 
 def _shape(value: object) -> str:
-    shape = attribute(value, "shape") if is_known(value) else None
+    shape = ask.attribute(value, "shape") if ask.is_known(value) else None
     if type(shape) is tuple and all(type(length) is int for length in shape):
         return str(shape)
-    return f"({len(value)})" if is_exactly(value, _CONTAINERS) else ""  # type: ignore[arg-type]
+    return f"({len(value)})" if ask.is_exactly(value, _CONTAINERS) else ""  # type: ignore[arg-type]
 
 
 def large_inside(value: object) -> Iterator[tuple[object, int]]:
@@ -79,7 +67,7 @@ def large_inside(value: object) -> Iterator[tuple[object, int]]:
         if id(part) in seen:
             continue
         seen.add(id(part))
-        size = None if is_exactly(part, (list, tuple, dict)) else size_bytes(part)
+        size = None if ask.is_exactly(part, (list, tuple, dict)) else ask.size_bytes(part)
         if size is None:
             waiting.extend(_inside(part))
         elif size >= LARGE_BYTES:
@@ -88,15 +76,15 @@ def large_inside(value: object) -> Iterator[tuple[object, int]]:
 
 def _inside(value: object) -> Iterator[object]:
     """Yield what an object holds, without asking it."""
-    if is_a(value, types.FunctionType):
+    if ask.is_a(value, types.FunctionType):
         if is_by_value(value):
             yield from (variable.value for variable in variables_of(value))
-    elif is_a(value, types.MethodType):
+    elif ask.is_a(value, types.MethodType):
         yield from (value.__self__, value.__func__)
-    elif kind_module(type(value)) == "dask._task_spec":
-        yield from (attribute(value, name) for name in _SLOTS)
-    elif not is_a(value, type | types.ModuleType):
-        yield from (*items_of(value, _MOST_IN_A_TASK), *state_of(value).values())
+    elif ask.kind_module(type(value)) == "dask._task_spec":
+        yield from (ask.attribute(value, name) for name in _SLOTS)
+    elif not ask.is_a(value, type | types.ModuleType):
+        yield from (*ask.items_of(value, _MOST_IN_A_TASK), *ask.state_of(value).values())
 
 
 def functions_of(graph: object) -> Iterator[tuple[types.FunctionType, dict[str, object]]]:
@@ -109,14 +97,14 @@ def functions_of(graph: object) -> Iterator[tuple[types.FunctionType, dict[str, 
         for _, value in islice(section.items, _MOST_FUNCTIONS):
             given = {name.removeprefix("argument "): part for name, part in arguments(value)}
             part = given.get("function")
-            if is_a(part, types.FunctionType) and part not in seen:
+            if ask.is_a(part, types.FunctionType) and part not in seen:
                 seen.add(part)
                 yield (
                     part,
                     {
-                        name: attribute(one, "key")
+                        name: ask.attribute(one, "key")
                         for name, one in given.items()
-                        if kind_name(type(one)) in _REFERENCES
+                        if ask.kind_name(type(one)) in _REFERENCES
                     },
                 )
 
@@ -272,7 +260,8 @@ def _refer(found: dict[int, ObjectBytes], section: Section, key: object, value: 
         one = found.get(id(large))
         if one is None:
             where = text_of(section, key)
-            one = ObjectBytes(section.layer, where, label(large), size, name=notebook_name(large))
+            name = ask.notebook_name(large)
+            one = ObjectBytes(section.layer, where, label(large), size, name=name)
             found[id(large)] = one
         if section.times is None or one.references is None:
             one.references = None

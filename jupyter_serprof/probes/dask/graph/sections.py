@@ -16,17 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof.model import UsageError
-from jupyter_serprof.objects.ask import (
-    is_a,
-    is_exactly,
-    is_of,
-    kind_module,
-    kind_name,
-    length,
-    of_class,
-    size_bytes,
-    state_of,
-)
+from jupyter_serprof.objects import ask
 
 #: A literal of ``client.map(f, ..., name=literal)`` above this size becomes a task of its own.
 #: Source: distributed 2026.8.0, client.py:_MapExpr._layer.
@@ -73,11 +63,11 @@ def sections(graph: object) -> Iterator[Section]:
         If it is nothing of Dask.
     """
     graph = sent_graph(graph)
-    if is_of(graph, "dask._expr", "Expr"):
+    if ask.is_of(graph, "dask._expr", "Expr"):
         yield from _expression(graph)
     elif hasattr(graph, "layers"):
         yield from _high_level(graph)
-    elif is_a(graph, Mapping):
+    elif ask.is_a(graph, Mapping):
         yield _tasks(LOW_LEVEL, graph)  # type: ignore[arg-type]  # tasks
     else:
         give = "give a Dask collection, its .dask, or an expression"
@@ -89,7 +79,7 @@ def sent_graph(graph: object) -> object:
     """Return the graph inside what is sent, or of a collection."""
     while type(graph).__name__ in ("Serialize", "ToPickle"):
         graph = graph.data  # type: ignore[attr-defined]
-    if is_of(graph, "dask._expr", "Expr") or is_a(graph, Mapping):
+    if ask.is_of(graph, "dask._expr", "Expr") or ask.is_a(graph, Mapping):
         return graph
     if hasattr(type(graph), "expr") or "expr" in getattr(graph, "__dict__", ()):
         return graph.expr  # type: ignore[attr-defined]  # .dask would materialize it
@@ -101,7 +91,7 @@ def sent_graph(graph: object) -> object:
 def _high_level(graph: Any) -> Iterator[Section]:  # noqa: ANN401  (a HighLevelGraph)
     for name, layer in vars(graph)["layers"].items():
         # A client of 2024.8 names the one layer that it sends after an address.
-        yield from _layer(name if is_a(name, str) else LOW_LEVEL, layer)
+        yield from _layer(name if ask.is_a(name, str) else LOW_LEVEL, layer)
 
 
 def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Layer)
@@ -110,29 +100,31 @@ def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Laye
     elif not _has_plain_state(layer):
         yield Section(name, [(name, layer)])
         return
-    if is_of(layer, "dask.blockwise", "Blockwise") and kind_module(type(layer)).startswith("dask"):
+    if ask.is_of(layer, "dask.blockwise", "Blockwise") and ask.kind_module(type(layer)).startswith(
+        "dask"
+    ):
         yield from _blockwise(name, layer)
-    elif is_of(layer, "dask.highlevelgraph", "MaterializedLayer"):
-        state = state_of(layer)
+    elif ask.is_of(layer, "dask.highlevelgraph", "MaterializedLayer"):
+        state = ask.state_of(layer)
         yield _tasks(name, state["mapping"])  # type: ignore[arg-type]  # tasks
         yield Section(name, [entry for entry in state.items() if entry[0] != "mapping"], times=0)
     else:
         # Only materializing would turn it into tasks.
-        for key, part in state_of(layer).items():
+        for key, part in ask.state_of(layer).items():
             yield Section(name, part.items() if type(part) is dict else [(key, part)])
 
 
 def _tasks(name: str, tasks: Mapping[Any, object]) -> Section:
     """Return tasks one by one; a mapping that may build them when it is asked stays closed."""
-    if not is_a(tasks, dict):
+    if not ask.is_a(tasks, dict):
         return Section(name, [(name, tasks)])
     return Section(name, dict.items(tasks), times=1, has_keys=True)
 
 
 def _has_plain_state(layer: object) -> bool:
     ways = ("__reduce__", "__reduce_ex__", "__getstate__")
-    is_plain = all(of_class(type(layer), way) is vars(object).get(way) for way in ways)
-    return is_plain and bool(state_of(layer))
+    is_plain = all(ask.of_class(type(layer), way) is vars(object).get(way) for way in ways)
+    return is_plain and bool(ask.state_of(layer))
 
 
 #: What every task of a Blockwise is made of; in 2024.8 it is ``dsk``.
@@ -163,10 +155,10 @@ def _block_count(layer: Any) -> int | None:  # noqa: ANN401  (a Blockwise)
 
 
 def _block_arguments(name: str, dep: object, count: int | None) -> Iterator[Section]:
-    state = state_of(dep)
+    state = ask.state_of(dep)
     mapping = state.get("mapping")
     if type(mapping) is not dict or not _has_plain_state(dep):
-        yield Section(name, [(kind_name(type(dep)), dep)])
+        yield Section(name, [(ask.kind_name(type(dep)), dep)])
         return
     times = None if count is None else max(1, count // max(1, len(mapping)))
     yield Section(name, mapping.items(), times=times, has_keys=True)
@@ -181,7 +173,7 @@ def _expression(expression: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr
         if is_ready:
             yield from _node(node)
             continue
-        below = [part for part in node.operands if is_of(part, "dask._expr", "Expr")]
+        below = [part for part in node.operands if ask.is_of(part, "dask._expr", "Expr")]
         new = [part for part in below if id(part) not in seen]
         seen |= {id(part) for part in new}
         waiting += [(node, True), *((part, False) for part in reversed(new))]
@@ -190,7 +182,7 @@ def _expression(expression: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr
 def _node(node: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
     names = [*type(node)._parameters, *map(str, range(len(node.operands)))]  # noqa: SLF001  (its own protocol)
     named = zip(names, node.operands, strict=False)
-    operands = [entry for entry in named if not is_of(entry[1], "dask._expr", "Expr")]
+    operands = [entry for entry in named if not ask.is_of(entry[1], "dask._expr", "Expr")]
     if type(node).__name__ == "_MapExpr":
         yield from _mapped(dict(operands))
     elif "dsk" in type(node)._parameters:  # noqa: SLF001  (as above)
@@ -218,14 +210,14 @@ def _mapped(operands: dict[str, Any]) -> Iterator[Section]:
     count = len(keys) if isinstance(keys, list) else None
     yield Section(name, [("func", operands.pop("func", None))], times=count)
     for elements in operands.pop("iterables", ()):
-        if is_exactly(elements, (list, tuple)):
+        if ask.is_exactly(elements, (list, tuple)):
             named = keys if count == len(elements) else range(len(elements))
             yield Section(name, list(zip(named, elements, strict=True)), times=1, has_keys=True)
         else:
             yield Section(name, [("iterables", elements)])
     for literal in operands.pop("kwargs", {}).items():
-        size = length(literal[1]) or size_bytes(literal[1]) or 0
-        own = kind_module(type(literal[1])) != "builtins" or size > _OWN_TASK_BYTES
+        size = ask.length(literal[1]) or ask.size_bytes(literal[1]) or 0
+        own = ask.kind_module(type(literal[1])) != "builtins" or size > _OWN_TASK_BYTES
         yield Section(name, [literal], times=1 if own else count)
     yield Section(OUTPUT_KEYS, [("_cached_keys", keys)], times=0)
     yield Section(EXPRESSION, operands.items(), times=0)
@@ -238,7 +230,7 @@ def _frame_node(node: Any, operands: list[tuple[str, Any]]) -> Iterator[Section]
     count = _partitions(state)
     is_source = type(node).__name__.startswith("From")
     for name, operand in operands:
-        if is_exactly(operand, (list, tuple)) and name in ("iterables", "dfs"):
+        if ask.is_exactly(operand, (list, tuple)) and name in ("iterables", "dfs"):
             yield Section(layer, [(f"{name}[{i}]", part) for i, part in enumerate([*operand])], 1)
         else:
             # What a source cuts into partitions crosses once, whatever their number; at most:
