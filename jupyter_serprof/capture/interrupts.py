@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 
@@ -37,12 +37,7 @@ class held:  # noqa: N801  (used like a keyword: with held())
                 signal.signal(signal.SIGINT, self._note)
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Put the handler back, and call it if Ctrl-C was pressed meanwhile."""
         if self._before is not None and _holder(signal.getsignal(signal.SIGINT)) is self:
             signal.signal(signal.SIGINT, self._before)

@@ -239,29 +239,31 @@ def measure_limits() -> Limits:
 
 
 def _measured() -> Limits:
-    with _block() as source, _block() as target:
-        _touch(source)
+    with new_block(_BLOCK_BYTES) as source, new_block(_BLOCK_BYTES) as target:
+        touch(source)
         quarter = _BLOCK_BYTES // _PARTS
-        first_ns = min(_copy_ns(source, target, i * quarter, quarter) for i in range(_PARTS))
-        warm_ns = min(_copy_ns(source, target, 0, _BLOCK_BYTES) for _ in range(_WARM_COPIES))
+        first_ns = min(copy_ns(source, target, quarter, i * quarter) for i in range(_PARTS))
+        warm_ns = min(copy_ns(source, target, _BLOCK_BYTES) for _ in range(_WARM_COPIES))
     return Limits(_BLOCK_BYTES / warm_ns * 1e9, quarter / first_ns * 1e9)
 
 
-def _block() -> mmap.mmap:
-    block = mmap.mmap(-1, _BLOCK_BYTES)
-    # Small pages, as the object store and most buffers of pickle have: no transparent huge pages.
+def new_block(size_bytes: int, **options: int) -> mmap.mmap:
+    """Return new memory in small pages, as the object store and most buffers of pickle have."""
+    block = mmap.mmap(-1, size_bytes, **options)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         with suppress(OSError):  # a kernel built without huge pages knows no such advice
             block.madvise(mmap.MADV_NOHUGEPAGE)
     return block
 
 
-def _touch(block: mmap.mmap) -> None:
-    for position in range(0, _BLOCK_BYTES, mmap.PAGESIZE):
+def touch(block: mmap.mmap) -> None:
+    """Write to each page: memory that was never written is one page of zeros, in the cache."""
+    for position in range(0, len(block), mmap.PAGESIZE):
         block[position] = 1
 
 
-def _copy_ns(source: mmap.mmap, target: mmap.mmap, offset: int, size_bytes: int) -> int:
+def copy_ns(source: mmap.mmap, target: mmap.mmap, size_bytes: int, offset: int = 0) -> int:
+    """Copy a part of a block, and return how long that took."""
     to_address = ctypes.addressof(view := ctypes.c_char.from_buffer(target)) + offset
     from_address = ctypes.addressof(other := ctypes.c_char.from_buffer(source)) + offset
     try:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from threading import Lock, get_ident
-from types import TracebackType
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Protocol
 
 from jupyter_serprof.capture.hook import OWN_NS, Hook, Place, Record, note
@@ -36,13 +36,10 @@ def describe_failure(error: BaseException) -> str:
     ...     describe_failure(error)
     'KeyError in <module>, line 2'
     """
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    if traceback is None:
-        return type(error).__name__
-    function = traceback.tb_frame.f_code.co_name
-    return f"{type(error).__name__} in {function}, line {traceback.tb_lineno}"
+    name = type(error).__name__
+    for frame, line in list(walk_tb(error.__traceback__))[-1:]:
+        name += f" in {frame.f_code.co_name}, line {line}"
+    return name
 
 
 #: 1,000,000 records are about 100 MB; what comes after is counted, not kept.
@@ -342,17 +339,12 @@ class span:  # noqa: N801  (used like a keyword: with sp.span(...))
         recorders = active_recorders()
         self._open.append((recorders, recorders[0].now() if recorders else 0))
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         """End the mark; an exception passes through."""
         recorders, start = self._open.pop()
         if not recorders:
             return
         end = recorders[0].now()
         place = _mark(self._name)
-        error_name = error_type.__name__ if error_type else None
+        error_name = kind.__name__ if kind else None
         note(recorders, (place, get_ident(), start, end, None, None, error_name))

@@ -11,24 +11,12 @@ import sys
 import types
 import zlib
 from array import array
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
 from numbers import Integral, Real
-from typing import (
-    TYPE_CHECKING,
-    TypeGuard,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TypeGuard, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from jupyter_serprof.model.errors import DocumentError, damaged, refuse, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Made = TypeVar("Made")
 #: Bounds every whole number, because columns pack int64 (its smallest value is "unknown").

@@ -31,13 +31,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 #: Not the float of an integer, which must be whole.
-_EXACT = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
+_EXACT = {name: kinds for name, kinds in _TYPES.items() if name not in ("object", "array")}
 _FITS = "fits"
 Schema = Mapping[str, Any]
 

@@ -52,12 +52,12 @@ def test_the_rate_is_bytes_over_time_and_measured_once(
     """With copies of 1 ns a byte cold and 0.125 warm, 1 GB/s and 8 GB/s; nothing stays mapped."""
     copied: list[tuple[int, int]] = []
 
-    def copy_ns(_: object, __: object, offset: int, size_bytes: int) -> int:
+    def copy_ns(_: object, __: object, size_bytes: int, offset: int = 0) -> int:
         is_new = (offset, size_bytes) not in copied and size_bytes < BLOCK_BYTES
         copied.append((offset, size_bytes))
         return size_bytes if is_new else size_bytes // 8
 
-    monkeypatch.setattr(limits, "_copy_ns", copy_ns)
+    monkeypatch.setattr(limits, "copy_ns", copy_ns)
 
     measured = measure_limits()
 
@@ -69,10 +69,10 @@ def test_the_rate_is_bytes_over_time_and_measured_once(
 @pytest.mark.usefixtures("small")
 def test_a_copy_copies() -> None:
     """What is timed really moves the bytes, to the right place and no further."""
-    with limits._block() as source, limits._block() as target:
+    with limits.new_block(BLOCK_BYTES) as source, limits.new_block(BLOCK_BYTES) as target:
         source.write(bytes(range(256)) * (BLOCK_BYTES // 256))
 
-        assert limits._copy_ns(source, target, 256, 512) >= 0
+        assert limits.copy_ns(source, target, 512, 256) >= 0
         assert target[:256] == bytes(256)
         assert target[256:768] == bytes(range(256)) * 2
         assert target[768:1024] == bytes(256)
@@ -94,7 +94,7 @@ def test_without_memory_to_spare_the_limits_are_unknown(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A full machine loses the comparison with memcpy, not the result of the user."""
-    monkeypatch.setattr(limits, "_block", Mock(side_effect=error))
+    monkeypatch.setattr(limits, "new_block", Mock(side_effect=error))
     measure_limits.cache_clear()
 
     measured = measure_limits()

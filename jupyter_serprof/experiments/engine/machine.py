@@ -11,7 +11,6 @@ this machine or container and, for what goes through Ray, Ray's store.
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 import sys
 import time
@@ -20,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pickle import dumps
 
-from jupyter_serprof.capture.machine import available_bytes
+from jupyter_serprof.capture.machine import available_bytes, copy_ns, new_block, touch
 from jupyter_serprof.model.units import format_bytes, format_fixed
 from jupyter_serprof.probes.ray.tasks import is_alive
 
@@ -139,42 +138,24 @@ def _work() -> Mapping[str, Callable[[], object]]:
         {f"{number}-{at}": (at + 0.5 if number % 2 else at * 1000) for at in range(_KEYS)}
         for number in range(_DICTS)
     ]
-    source, target = _block(_BLOCK_BYTES), _block(_BLOCK_BYTES)
-    # Memory that was never written is one page of zeros, which never leaves the cache.
-    for at in range(0, _BLOCK_BYTES, mmap.PAGESIZE):
-        source[at] = 1
+    # Memory of this process alone.
+    ways = ("MAP_PRIVATE", "MAP_ANONYMOUS")
+    own = {"flags": sum(getattr(mmap, way) for way in ways)} if hasattr(mmap, ways[0]) else {}
+    source, target = new_block(_BLOCK_BYTES, **own), new_block(_BLOCK_BYTES, **own)
+    touch(source)
 
     def computed() -> None:
         for _ in range(_LOOPS):
             dumps(rows, protocol=5)
 
     def copied() -> None:
-        _copy(source, target, _BLOCK_BYTES)
+        copy_ns(source, target, _BLOCK_BYTES)
 
     def into_new_pages() -> None:
-        with _block(_NEW_BYTES) as new:
-            _copy(source, new, _NEW_BYTES)
+        with new_block(_NEW_BYTES, **own) as new:
+            copy_ns(source, new, _NEW_BYTES)
 
     return {"copy": copied, "pages": into_new_pages, "pickle": computed}
-
-
-def _block(size_bytes: int) -> mmap.mmap:
-    """Return new memory of this process alone, in small pages as most buffers of pickle have."""
-    if hasattr(mmap, "MAP_PRIVATE"):
-        block = mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    else:  # Windows
-        block = mmap.mmap(-1, size_bytes)
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        with suppress(OSError):  # a kernel built without huge pages knows no such advice
-            block.madvise(mmap.MADV_NOHUGEPAGE)
-    return block
-
-
-def _copy(source: mmap.mmap, target: mmap.mmap, size_bytes: int) -> None:
-    to_address = ctypes.addressof(view := ctypes.c_char.from_buffer(target))
-    from_address = ctypes.addressof(other := ctypes.c_char.from_buffer(source))
-    ctypes.memmove(to_address, from_address, size_bytes)
-    del view, other  # they keep the blocks from being closed
 
 
 #: Of the memory that is free, so much may be taken.
