@@ -187,24 +187,17 @@ def test_probes_come_from_entry_points(entries: list[FakeEntry]) -> None:
     assert (first[0].detail, second[0].detail) == (True, False)
 
 
-def test_a_plug_in_that_cannot_be_loaded_is_left_out(
-    entries: list[FakeEntry], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("broken", [ImportError("gone"), Mock(side_effect=TypeError)])
+def test_a_plug_in_that_cannot_be_loaded_or_made_is_left_out(
+    entries: list[FakeEntry], capsys: pytest.CaptureFixture[str], broken: Exception | Mock
 ) -> None:
     """Somebody else's broken plug-in costs one line, not the recording."""
-    entries += [FakeEntry("broken", ImportError("gone")), FakeEntry("courier", CourierProbe)]
+    entries += [FakeEntry("broken", broken), FakeEntry("courier", CourierProbe)]
 
     found = available_probes()
 
     assert [type(probe) for probe in found] == [CourierProbe]
     assert "the probe broken is left out" in capsys.readouterr().err
-
-
-def test_a_plug_in_that_cannot_be_made_is_left_out(entries: list[FakeEntry]) -> None:
-    """A probe whose constructor fails is a broken plug-in, too."""
-    broken = Mock(side_effect=TypeError)
-    entries += [FakeEntry("broken", broken), FakeEntry("courier", CourierProbe)]
-
-    assert [type(probe) for probe in available_probes()] == [CourierProbe]
 
 
 def test_our_own_probes_are_found() -> None:

@@ -75,17 +75,6 @@ def test_functions_travel_by_value_where_the_transport_says_so() -> None:
         assert arrived is transport.takes_functions
 
 
-def test_a_missing_ray_gives_the_line_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The row says how to install it; asked for by name it is an error with the same line."""
-    monkeypatch.setitem(sys.modules, "ray", None)
-
-    with pytest.raises(ProbeUnavailable) as caught:
-        Ray().start()
-
-    assert Ray().state() == ("not installed", f"Ray is not installed. {PIP}")
-    assert PIP in str(caught.value)
-
-
 def test_asking_for_the_state_does_not_import_ray() -> None:
     """A look at what is available costs no second of imports: Ray is installed, not imported."""
     code = (
