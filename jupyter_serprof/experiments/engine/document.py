@@ -56,11 +56,15 @@ def _headline(sweep: Sweep) -> str:
     used = [v for v in sweep.variants if v.state == "ok" and v.key in walls]
     ranked, outside = ranking.ranked_of(used), ranking.outside_texts(used)
     if not ranked:
-        moved = {point.variant for point in sweep.points} - {v.key for v in used}
-        is_begun = any(v.key in moved and v.state != "failed" for v in sweep.variants)
+        cold = {p.variant: p.wall_ns for p in sweep.points if p.cold and p.variant not in walls}
+        begun = [v for v in sweep.variants if v.key in cold and v.state != "failed"]
         if found := unpicklable(sweep):
             return found.title
-        said = "no warm run was made" if is_begun else "no transport could move it"
+        said = "no transport could move it"
+        if begun:
+            first = min(ranking.ranked_of(begun) or begun, key=lambda v: cold[v.key])
+            took = units.format_ns(cold[first.key])
+            said = f"{first.title} took {took} the first time, no warm run was made"
         return ", ".join([f"{_what(sweep)}: {said}", *outside])
     judged = [v for v in ranked if ranking.is_comparable(walls[v.key])]
     best, tied = _best(judged or ranked, walls)

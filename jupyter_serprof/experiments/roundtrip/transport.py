@@ -115,6 +115,8 @@ class TransportRuns(Runs):
         What came back from the first run.
     facts
         What the transport knows of the latest one.
+    took_s
+        What the latest one took in all, with what is done about it.
     loops
         Runs in one recording; None until the first warm run told.
     latest
@@ -123,6 +125,7 @@ class TransportRuns(Runs):
 
     checked: Mapping[str, Scalar] = field(default_factory=dict)
     facts: Mapping[str, Scalar] = field(default_factory=dict)
+    took_s: float = 0.0
     loops: int | None = None
     latest: Trace | None = None
     #: Of one of the latest runs, repeated without a recording.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType
 
+from jupyter_serprof.analysis import ranking
 from jupyter_serprof.capture.machine import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.engine.document import made_here, summarize_sweep, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
@@ -166,7 +168,11 @@ class RoundTrip:
             self._running = ""
 
     def _turns(self) -> list[Transport]:
-        """Return the transports of the next pass: those with the fewest runs, in its order."""
+        """Return the transports of the next pass: those with the fewest runs, in its order.
+
+        Where there is no time for all of them, those whose runs do not agree yet come first, and of
+        those the cheapest.
+        """
         left = [each for each in self._transports if each.key not in self._variants]
         counts = [self._count(each) for each in left]
         fewest = min(counts, default=0)
@@ -174,7 +180,13 @@ class RoundTrip:
         if fewest:
             ran = (runs.points[-1].wall_ns for runs in self._runs.values() if runs.points)
             self._control.measure(fewest - 1, sum(ran))
+            if self._budget.left_s < sum(self._runs[each.key].took_s for each in turns):
+                return sorted(turns, key=self._rank)
         return turns[::-1] if fewest % 2 else turns
+
+    def _rank(self, transport: Transport) -> tuple[bool, float]:
+        runs = self._runs[transport.key]
+        return _spread_share(runs) <= UNSTABLE_SHARE, runs.took_s
 
     def _count(self, transport: Transport) -> int:
         return len(self._runs[transport.key].points) if transport.key in self._runs else 0
@@ -201,7 +213,19 @@ class RoundTrip:
             traces=tuple(shown for each in runs for shown in each.shown),
             control=self._control.times_ns,
         )
-        return with_findings(made_here(sweep, self._latest), summarize_sweep)
+        left_out = self._left_out() if self.is_done and not self._repeat else ()
+        return with_findings(made_here(sweep, self._latest, left_out), summarize_sweep)
+
+    def _left_out(self) -> Iterator[str]:
+        """Yield one sentence about the warm runs for which there was no time."""
+        most, missing = ROUND_TRIP.most, dict[int, list[str]]()
+        for each in self._transports:
+            if self._variants[each.key].state == "ok":
+                missing.setdefault(most + 1 - self._count(each), []).append(each.title)
+        counts = sorted(filter(None, missing), reverse=True)
+        if said := ", ".join(f"{count} of {ranking.listed(missing[count])}" for count in counts):
+            after = f"left out after {ROUND_TRIP.budget_s:g} s, of {most} warm runs each"
+            yield f"{after}: {said} (--repeat {most} makes them)"
 
     def _row(self, transport: Transport) -> Variant:
         key, title, count = transport.key, transport.title, self._count(transport)
@@ -238,10 +262,11 @@ class RoundTrip:
 
     def _has_enough(self, transport: Transport) -> bool:
         warm_count = self._count(transport) - 1
-        if self._repeat is not None or warm_count < ROUND_TRIP.fewest:
-            return warm_count >= (self._repeat or ROUND_TRIP.fewest)
-        latest_ns = self._runs[transport.key].points[-1].wall_ns
-        return warm_count >= ROUND_TRIP.most or self._budget.left_s <= latest_ns / 1e9
+        if warm_count < 0 or warm_count >= (self._repeat or ROUND_TRIP.most):
+            return warm_count >= 0
+        took_s = self._runs[transport.key].took_s
+        is_short = warm_count < ROUND_TRIP.fewest and took_s < ROUND_TRIP.budget_s / 100
+        return not is_short and took_s > self._budget.left_s
 
     def _is_open(self, transport: Transport) -> bool:
         """Prepare a transport for its runs; where there will be none its row says why."""
@@ -269,7 +294,7 @@ class RoundTrip:
 
     def _run_once(self, transport: Transport, runs: TransportRuns) -> None:
         __tracebackhide__ = True
-        witness = None if runs.checked else Witness(self._value)
+        witness, used_s = None if runs.checked else Witness(self._value), self._budget.used_s
         try:
             _, result = runs.run(transport, self._value, detail=self._detail)
         finally:
@@ -277,14 +302,12 @@ class RoundTrip:
             self._latest = runs.latest or self._latest
         if witness:
             runs.checked = checked_result(self._value, result, witness)
+        del result
+        runs.took_s = self._budget.used_s - used_s
 
     def _described(self, transport: Transport, runs: TransportRuns) -> Variant:
         totals = bytes_written(runs.cold) if runs.cold else {}
         notes = [self._started[transport.key], *_notes(runs)]
-        if self._repeat is None and len(runs.points) <= ROUND_TRIP.most:
-            most, budget_s = ROUND_TRIP.most, ROUND_TRIP.budget_s
-            short = f"{len(runs.points) - 1} of {most} warm runs: {most} of each way"
-            notes.append(f"{short} would take longer than {budget_s:g} s")
         facts = {**totals, **runs.facts, **{key: runs.checked[key] for key in CHECKED_FACTS}}
         return Variant(
             transport.key,
@@ -332,11 +355,16 @@ def _notes(runs: TransportRuns) -> list[str]:
     notes = str(runs.checked["notes"]).splitlines()
     if runs.checked["equal"] is False:
         notes.append("what comes back is not equal to what was sent")
-    warm = [point.wall_ns for point in runs.points if not point.cold]
-    if len(warm) > ROUND_TRIP.fewest:
-        low, high = spread(warm)
-        share = (high - low) / max(1, middle_ns(warm))
-        if share > UNSTABLE_SHARE:
-            text = format_share(share, decimals=0)
-            notes.append(f"unstable: the middle half of {len(warm)} warm runs spreads {text}")
+    if len(runs.warm) > ROUND_TRIP.fewest and (share := _spread_share(runs)) > UNSTABLE_SHARE:
+        text = format_share(share, decimals=0)
+        notes.append(f"unstable: the middle half of {len(runs.warm)} warm runs spreads {text}")
     return notes
+
+
+def _spread_share(runs: TransportRuns) -> float:
+    """Return how far the warm runs spread over their median; of fewer than two that is open."""
+    walls = [trace.wall_ns for trace in runs.warm]
+    if not ranking.is_comparable(walls):
+        return math.inf
+    low, high = spread(walls)
+    return (high - low) / max(1, middle_ns(walls))

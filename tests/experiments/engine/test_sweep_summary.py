@@ -127,7 +127,7 @@ SAMPLES = {
     "a first run of less than half more": sweep({"ray": [14.9, 10, 10, 10]}),
     "failures only": sweep({"pickle": [], "ray": []}),
     "nothing at all": sweep({}),
-    "nothing but a cold run": sweep({"ray": [5]}),
+    "nothing but cold runs": sweep({"ray": [5], "pickle": [7]}),
     "runs of what failed do not win": _replaced(BOTH, {"variants": (BOTH.variants[0], FAILED)}),
     "one warm run": sweep({"pickle": [1] * 2}),
     "as many warm runs of each": sweep({"pickle": [1] * 4, "ray": [1] * 4}),
