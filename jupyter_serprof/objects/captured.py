@@ -28,6 +28,7 @@ _WRAPPERS = 9
 #: What changes a list, a dict or a set; what classes of others mean by it is theirs.
 _CHANGES = {"add", "append", "extend", "insert", "setdefault", "update"}
 _KEPT, _MODULE, _STORE = (list, dict, set), types.ModuleType, "STORE_GLOBAL"
+_WAITS = {"ray.get", "ray.wait"}
 _GRAPH_CALLS = {"compute", "delayed", "persist"}
 _GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 
@@ -119,6 +120,18 @@ def inputs_changed(function: types.FunctionType) -> dict[str, bool]:
     found = dict.fromkeys(node.id for node in names if node in added)
     given = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]} - bound
     return {name: name in sure for name in (*sure, *found) if name in given}
+
+
+def blocks_its_loop(function: object) -> bool:
+    """Tell whether the code of a coroutine itself waits by Ray, where all others stand still."""
+    bare = function.__dict__.get("__wrapped__") if is_a(function, types.FunctionType) else None
+    if not isinstance(bare, types.FunctionType) or not inspect.iscoroutinefunction(bare):
+        return False  # Ray wraps all methods
+    nodes = _nodes(bare)
+    inner = [node for node in nodes[2:] if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    elsewhere = {part for node in inner for part in ast.walk(node)}
+    own = (node for node in nodes if isinstance(node, ast.Call) and node not in elsewhere)
+    return any(ast.unparse(node.func) in _WAITS for node in own)
 
 
 def makes_graphs(function: types.FunctionType) -> bool:

@@ -247,6 +247,13 @@ def named(trace: Trace, names: Mapping[str, str]) -> Trace:
     return replace(trace, spans=tuple(spans))
 
 
+def blocked(name: str, calls: int = 6) -> Trace:
+    """Return calls of an actor in turn, of a method that blocks its event loop."""
+    asked = [("ray.execute", "worker 1", 5 + at * 20, 20) for at in range(calls)]
+    trace = make_trace([("ray.submit", CALLER, 0, 5, None, -1, {"blocks": name}), *asked])
+    return named(replace(trace, environment={"cores": 4}), {"ray.execute": "ask"})
+
+
 def small(tasks: int, call_ms: float = 0.2, work_ms: float = 0.1) -> Trace:
     """Return tasks on one worker in 200 ms."""
     spans = [
@@ -335,6 +342,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         # Threads of libraries have loops of their own.
         (in_order(200, 4, lane="client/thread 1"), in_order(200, 4)),
     ],
+    "ray.blocking-in-async": [(blocked(""), blocked("ask")), (blocked("", 3), blocked("ask", 3))],
     "ray.unpipelined": [
         (in_calls(3, 40), in_calls(4, 40)),
         (in_calls(6, 7.9), in_calls(6, 40)),

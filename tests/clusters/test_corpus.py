@@ -13,7 +13,7 @@ CHOSEN = (
     *("pool-of-processes-for-little", "shared-work-computed-twice", "get-in-a-loop"),
     *("tiny-tasks", "redefined-in-a-loop", "new-actor-for-each-item"),
     *("same-object-in-fresh-containers", "unnecessary-get"),
-    *("reference-out-of-band", "global-written-by-a-task"),
+    *("reference-out-of-band", "global-written-by-a-task", "blocking-get-in-an-async-actor"),
 )
 
 

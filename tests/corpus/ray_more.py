@@ -12,6 +12,17 @@ from . import entry
 from .ray_pages import work
 
 
+@ray.remote
+class Asker:
+    """As in a notebook: a class that its module has by its name."""
+
+    async def blocked(self, x):
+        return ray.get(work.remote(x))
+
+    async def awaited(self, x):
+        return await work.remote(x)
+
+
 @entry("ray: ray-core/patterns/pipelining", "ray.unpipelined")
 def no_pipelining():
     """An actor that asks for its next item only when it is done with the last one."""
@@ -73,15 +84,6 @@ def no_limit_on_pending_tasks():
 @entry("ray: ray-core/actors/async_api", "ray.blocking-in-async")
 def blocking_get_in_an_async_actor():
     """ray.get in a coroutine of an actor: no other call runs meanwhile."""
-
-    @ray.remote
-    class Asker:
-        async def blocked(self, x):
-            return ray.get(work.remote(x))
-
-        async def awaited(self, x):
-            return await work.remote(x)
-
     asker = Asker.remote()
     return (
         lambda: ray.get([asker.blocked.remote(x) for x in range(6)]),

@@ -1,5 +1,7 @@
 """References that travel: who waits for them, who counts them, and functions that write globals."""
 
+import asyncio
+import functools
 import json
 from typing import Any
 
@@ -7,13 +9,14 @@ import pandas as pd  # noqa: F401  (without it there is no DataFrame)
 import pytest
 
 from jupyter_serprof.capture.freeze import Draft
-from jupyter_serprof.objects.captured import globals_written, inputs_changed
+from jupyter_serprof.objects.captured import blocks_its_loop, globals_written, inputs_changed
 from jupyter_serprof.probes.pickle import DUMPS_ROLE
 from jupyter_serprof.probes.ray.references import REFERENCE, take_references, tell_nested
 from jupyter_serprof.probes.ray.values import plain_look
 
 MB = 1_000_000
 SHARED: dict[str, int] = {}
+ray: Any = None  # its name in the code is enough
 LISTED: list[str] = []
 
 
@@ -128,6 +131,39 @@ def _copies(array: Any) -> Any:
 def test_a_function_changes_the_arguments_it_writes_into(function: Any, changed: Any) -> None:
     """Surely where it writes a part, and unless it is a number where it adds; not a copy."""
     assert inputs_changed(function) == changed
+
+
+def method(function: Any) -> Any:
+    """Return a method as Ray keeps it, wrapped."""
+
+    @functools.wraps(function)
+    def traced(*given: Any) -> Any:
+        return function(*given)
+
+    return traced
+
+
+@method
+async def _gets(ref: Any) -> Any:
+    return ray.get(ref)
+
+
+@method
+async def _awaits(ref: Any) -> Any:
+    return await asyncio.to_thread(lambda: ray.get(ref))
+
+
+@method
+def _is_plain(ref: Any) -> Any:
+    return ray.get(ref)
+
+
+@pytest.mark.parametrize(
+    ("function", "blocks"), [(_gets, True), (_awaits, False), (_is_plain, False), (len, False)]
+)
+def test_a_coroutine_blocks_its_loop_by_its_own_code(function: Any, blocks: bool) -> None:
+    """What a thread or a plain method waits for holds no other coroutine up."""
+    assert blocks_its_loop(function) == blocks
 
 
 def test_a_list_is_looked_at_without_code_of_its_elements() -> None:

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
 
-from jupyter_serprof.analysis.spans import indexed, number, self_share, text
+from jupyter_serprof.analysis.spans import WORDS, covered_ns, indexed, number, self_share, text
 from jupyter_serprof.model import Finding, Span, Trace
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns
+from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
 #: What could be saved of the time, from here on it is worth a sentence.
 WORTH_SHARE = 0.2
@@ -91,6 +91,30 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
             )
 
 
+def blocking_in_async(trace: Trace) -> Iterable[Finding]:
+    """Find calls of an actor whose event loop stands while one of them waits by `ray.get`.
+
+    Awaited they would go on side by side, on as many cores as this machine has.
+    """
+    cores = trace.environment.get("cores")
+    for at, span in indexed(trace, "ray.submit"):
+        if name := text(span, "blocks"):
+            calls = [one for _, one in indexed(trace, "ray.execute") if one.name == name]
+            side_by_side = min(len(calls), cores) if isinstance(cores, int) else len(calls)
+            share = covered_ns(calls) / max(1, trace.wall_ns) * (1 - 1 / max(1, side_by_side))
+            is_worth = len(calls) >= MANY_CALLS and share >= WORTH_SHARE
+            yield Finding(
+                "ray.blocking-in-async",
+                "warn" if is_worth else "info",
+                f"`{name}` stops the event loop of its actor to wait for Ray",
+                {"calls": len(calls)},
+                f"{WORDS}`await` takes a reference as `ray.get` does",
+                spans=(at,),
+                because=f"{counted(len(calls), 'call')} took turns, as no other goes on meanwhile",
+                share=share if is_worth else None,
+            )
+
+
 def native_walk(trace: Trace) -> Iterable[Finding]:
     """Numbers and texts in a list or dict, which msgpack itself walks: no pickle is in there."""
     pickled = {span.parent for _, span in indexed(trace, "ray.pickle")}
@@ -123,4 +147,4 @@ def as_one_block(span: Span) -> str:
     return f"{before}{name} = {form}({name})   # once, before it is sent; {back} goes back"
 
 
-RULES = (submission_order, no_pipelining, native_walk)
+RULES = (submission_order, no_pipelining, blocking_in_async, native_walk)

@@ -34,6 +34,7 @@ from jupyter_serprof.probes.pickle import complete_pickles, pickle_places
 from jupyter_serprof.probes.ray.references import (
     REFERENCE,
     take_references,
+    tell_blocking,
     tell_nested,
     tell_writes,
 )
@@ -173,6 +174,19 @@ def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa:
     return made
 
 
+#: The first call of each method of an actor: by module, class and method.
+_METHODS: dict[tuple[str, str, str], bytes | None] = {}
+
+
+def _note_call(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    made, actor = task_id(result), getattr(args[0], "_actor", None)
+    known = getattr(actor, "_ray_actor_creation_function_descriptor", None)
+    if known is not None:
+        method = known.module_name, known.class_name, args[0]._method_name  # noqa: SLF001
+        _METHODS.setdefault(method, made)
+    return made
+
+
 def driver_places(*, detail: bool) -> list[Place]:
     """Return the places of the driver; stages own the time that their inner places do not.
 
@@ -214,17 +228,18 @@ def driver_places(*, detail: bool) -> list[Place]:
             f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
         ),
         Place(_SUBMIT_TASK, "ray.submit", "ray.submit", after=_note_task),
-        *[
-            Place(path, "ray.submit", "ray.submit", after=lambda *call: task_id(call[-1]))
-            for path in _SUBMIT
-        ],
+        Place(
+            "ray.actor:ActorClass._remote",
+            *("ray.submit", "ray.submit"),
+            after=lambda *call: task_id(call[-1]),
+        ),
+        Place("ray.actor:ActorMethod._remote", "ray.submit", "ray.submit", after=_note_call),
         *[Place(path, "ray.export", "ray.export", after=_note_function) for path in _EXPORT],
         *pickle_places("ray.cloudpickle"),
     ]
 
 
 _SUBMIT_TASK = "ray.remote_function:RemoteFunction._remote"
-_SUBMIT = ("ray.actor:ActorClass._remote", "ray.actor:ActorMethod._remote")
 _EXPORT = (f"{_MANAGER}.export", f"{_MANAGER}.export_actor_class")
 _WITNESS, _FORK = "ray.outer", "ray.fork"
 #: The lowest rung: public names only. They also witness what the places inside them did not see.
@@ -263,6 +278,7 @@ class RayDriverProbe(Probe):
         self._task_note, self._blind = "", Counter[str]()
         self._is_client, self._silent = _is_ray_client(), silent_processes()
         _FUNCTIONS.clear()
+        _METHODS.clear()
         _IDLE_NS[0] = 0
         if self._is_client:
             self.was_armed = True
@@ -296,6 +312,7 @@ class RayDriverProbe(Probe):
             self._task_note = HIDDEN if silent else add_task_spans(run, ids)
             tell_nested(run.drafts, held)
             tell_writes(submitted, _FUNCTIONS)
+            tell_blocking(submitted, _METHODS)
             if self._task_note:
                 _note_unseen_roads(run.drafts, submitted)
 

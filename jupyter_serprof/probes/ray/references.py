@@ -5,12 +5,14 @@ In: the drafts of a run. Out: details of those that carried references, or that 
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft
-from jupyter_serprof.objects.captured import globals_written
+from jupyter_serprof.objects.ask import of_class, state_of
+from jupyter_serprof.objects.captured import blocks_its_loop, globals_written
 from jupyter_serprof.probes.pickle import DUMPS_ROLE
 
 REFERENCE = "ray.reference"
@@ -54,3 +56,16 @@ def tell_writes(submitted: Sequence[Draft], functions: Mapping[Any, bytes | None
         if names := globals_written(function):
             name = getattr(function, "__name__", "")
             draft.details |= {"writes": names, "function": name}
+
+
+def tell_blocking(
+    submitted: Sequence[Draft], methods: Mapping[tuple[str, str, str], bytes | None]
+) -> None:
+    """Tell of the first call of a method of an actor that it blocks the event loop it runs in."""
+    first = {task: method for method, task in list(methods.items()) if task}
+    for draft in submitted:
+        module, kind, name = first.get(draft.extra, ("", "", ""))
+        known = state_of(getattr(sys.modules.get(module), kind, None)).get("__ray_metadata__")
+        made = getattr(known, "modified_class", None)
+        if made is not None and blocks_its_loop(of_class(made, name)):
+            draft.details["blocks"] = name
