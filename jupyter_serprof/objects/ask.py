@@ -73,6 +73,14 @@ def is_array(value: object) -> bool:
     return is_of(value, "numpy", "ndarray")
 
 
+def holds_objects(value: Any) -> bool:  # noqa: ANN401  (anything)
+    """Tell whether an array, or a column of a frame of pandas, is made of Python objects."""
+    known = value if is_known(value) else None
+    blocks = getattr(getattr(known, "_mgr", None), "blocks", ())
+    parts = [known] if is_array(known) else [block.values for block in blocks]
+    return any(getattr(getattr(part, "dtype", None), "hasobject", False) for part in parts)
+
+
 def name_in(namespace: Mapping[str, object], value: object) -> str:
     """Return the name that a namespace has for a very value, "" if it has none."""
     names = (name for name, known in list(namespace.items()) if known is value)

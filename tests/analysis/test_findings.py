@@ -15,6 +15,7 @@ from jupyter_serprof.analysis.findings import RULES, find
 from jupyter_serprof.model import Finding, Limits, Quality, Trace, from_document, to_document
 from jupyter_serprof.model.trace import FORKED, NO_WORKER
 from jupyter_serprof.model.units import counted
+from jupyter_serprof.objects.ask import holds_objects
 from jupyter_serprof.testing import make_trace
 
 CALLER = "client/main"
@@ -254,6 +255,14 @@ def blocked(name: str, calls: int = 6) -> Trace:
     return named(replace(trace, environment={"cores": 4}), {"ray.execute": "ask"})
 
 
+def got_frame(form: str, wall_ms: float = 100) -> Trace:
+    """Return a get of a result of a form, whose pickle took 60 ms on both sides."""
+    noted = {"array_form": form}
+    get = [("ray.fetch", CALLER, 0, 60), ("ray.unpack", CALLER, 40, 20, None, 0, noted)]
+    sides = [("ray.unpickle", CALLER, 40, 20, None, 1), ("ray.outputs", "worker 1", 0, 40)]
+    return make_trace([*get, *sides], wall_ms=wall_ms)
+
+
 def small(tasks: int, call_ms: float = 0.2, work_ms: float = 0.1) -> Trace:
     """Return tasks on one worker in 200 ms."""
     spans = [
@@ -353,6 +362,10 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     ],
     "ray.nested-get": [(held(9_999_999), held(10_000_000))],
     "ray.unnecessary-get": [(passed(2), passed(1)), (passed(1, 4.9), passed(1, 5))],
+    "ray.object-columns": [
+        (got_frame(""), got_frame("object")),
+        (got_frame("object", 600.1), got_frame("object", 600)),
+    ],
     "ray.too-many-objects": [
         (
             carried("ray.unpack", {"objects": 100}, 199_999_999),
@@ -623,6 +636,20 @@ def test_of_what_is_sent_again_workers_leave_no_more_than_they_do_not_work() -> 
     )
 
     assert [alone, beside] == pytest.approx([0.8, 0.25])
+
+
+def test_a_frame_without_columns_of_objects_is_another_and_holds_the_same() -> None:
+    """The remedy as it is printed, pasted where the frame is."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    trace = DASK_GOLDEN["dask.object-columns"][0][1]
+    (found,) = (one for one in find(analyse(trace), name="frame") if "object-c" in one.rule)
+    names = {"frame": pd.DataFrame({"w": pd.Series(["a", "b"], dtype=object)})}
+
+    exec(found.remedy, names)  # noqa: S102  (our own line)
+
+    assert not holds_objects(names["frame"])
+    assert list(names["frame"].w) == ["a", "b"]
 
 
 def test_a_cluster_without_workers_is_the_cause() -> None:

@@ -71,7 +71,7 @@ def test_a_large_value_is_told_by_itself() -> None:
     [
         ([b"PYTHON"], {"a": (1, 2)}, 5 << 8),
         ([b"RAW", b"RAW"], b"bytes", 10 << 8 | 1),
-        ([b"RAW", b"PYTHON"], b"bytes", (10, 5, [], [], 2, False)),
+        ([b"RAW", b"PYTHON"], b"bytes", (10, 5, [], [], 2, False, "")),
     ],
     ids=["plain", "raw", "both"],
 )

@@ -130,7 +130,7 @@ def pyarrow_slices():
     return (lambda: [len(pickle.loads(pickle.dumps(part, 5))) for part in slices]), healthy
 
 
-@entry("ray: pandas.pydata.org/user_guide/text", "pickle.in-band-copy", needs=("pyarrow",))
+@entry("ray: pandas.pydata.org/user_guide/text", "ray.object-columns", needs=("pyarrow",))
 def pandas_object_strings():
     """A frame with strings as objects, as the result of a task."""
     import ray

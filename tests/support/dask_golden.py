@@ -145,6 +145,16 @@ def in_graphs(size: int) -> Trace:
     return run(graph=9_000_000, tables=[graph_table(("f", ARRAY, size, 1))] * 2)
 
 
+OBJECTS = "pandas.DataFrame object (9, 1)"
+
+
+def in_frames(kind: str, pickling: float) -> Trace:
+    """Return a graph in which a frame is, pickled for so many ms of a second."""
+    return run(
+        serialize=pickling, encode=30, wall=1_000, tables=[graph_table(("f", kind, 1_600_000, 1))]
+    )
+
+
 def submitted(**noted: object) -> Trace:
     """Return a graph of one function of which something is noted."""
     details = {"function": "keep", "computation": 0, **noted}
@@ -258,6 +268,10 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
             run(graph=40_000_000, dispatched=200_000_000),
         ),
         (run(tasks=25_001, dispatched=100_000_000), run(tasks=25_000, dispatched=100_000_000)),
+    ],
+    "dask.object-columns": [
+        (in_frames("pandas.DataFrame (9, 1)", 70), in_frames(OBJECTS, 70)),
+        (in_frames(OBJECTS, 69), in_frames(OBJECTS, 70)),
     ],
     "dask.tiny-tasks": [
         (tiny(tasks=199), tiny(tasks=200)),

@@ -73,7 +73,7 @@ _TOUCHED_AGAIN = {
     "pickle.loads": _AGAIN,
     "ray.unpickle": _AGAIN,
 }
-_ARRAY_FORMS = {"object": "an array of Python objects", "strided": "a non-contiguous array"}
+_ARRAY_FORMS = {"object": "made of Python objects", "strided": "a non-contiguous array"}
 _IN_BAND_REMEDIES = {
     "object": f"%serprof --try {NAME}   # measures it with a fixed dtype, where one fits",
     "strided": f"{NAME} = np.ascontiguousarray({NAME})   # once, before it is sent",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -12,6 +13,7 @@ from jupyter_serprof.analysis.spans import (
     indexed,
     number,
     self_share,
+    text,
     total,
     whole,
     word,
@@ -29,6 +31,9 @@ _SENDING = ("dask.serialize", "dask.communicate", "dask.schedule.unpickle")
 _SLICED_ARRAYS = ("array", "asarray", "from_array", "asanyarray")
 _SLICED_FRAMES = ("from_pandas", "frompandas", "from-pandas")
 _SLICED = (*_SLICED_ARRAYS, *_SLICED_FRAMES)
+#: A frame of pandas with a column of objects, as the table of a graph names it.
+_FRAME, OBJECTS_SHARE = re.compile(r"pandas\..* object "), 0.1
+_PICKLING = ("dask.serialize", "dask.schedule.unpickle", "dask.materialize", "dask.dispatch")
 _CUT, _LEFT = ("dask.materialize",), ("dask.dispatch",)
 _BY_SCATTER = f"\n{WORDS}`client.scatter` sends it once to each worker; tasks carry its key only"
 
@@ -169,9 +174,36 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     )
 
 
+def object_columns(trace: Trace) -> Iterable[Finding]:
+    """Columns of Python objects, each pickled and made by itself; a block of Arrow's texts is not.
+
+    As these they save what pickles them; what pandas then does with them is faster, too.
+    """
+    got = [at for at, span in indexed(trace, "ray.unpack") if text(span, "array_form") == "object"]
+    known = [row for row in facts.records(trace, "dask.graph") if _FRAME.match(word(row, "object"))]
+    share = self_share(trace, *(("ray.outputs", "ray.unpickle") if got else _PICKLING))
+    if (got or known) and share >= OBJECTS_SHARE:
+        name = next((word(row, "name") for row in known), "") or NAME
+        arrow = ".convert_dtypes(dtype_backend='pyarrow')"
+        yield Finding(
+            f"{'ray' if got else 'dask'}.object-columns",
+            "warn",
+            "columns of Python objects were pickled one by one",
+            {"frames": len(got or known)},
+            f"{WORDS}`frame{arrow}` in the task" if got else f"{name} = {name}{arrow}   # once",
+            spans=tuple(got) or _sent(trace),
+            because="as texts of Arrow a column is one block, which is handed over",
+            share=share,
+        )
+
+
 def _sent(trace: Trace) -> tuple[int, ...]:
     """Return the spans in which the graph, or else its tasks, were pickled."""
     return facts.spans_of(trace, "dask.serialize") or facts.spans_of(trace, "dask.dispatch.encode")
 
 
-RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (large_object, repeated_payload)
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
+    large_object,
+    repeated_payload,
+    object_columns,
+)

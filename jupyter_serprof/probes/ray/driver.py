@@ -27,7 +27,14 @@ from jupyter_serprof.capture.machine import ATOMS, buffers_of
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.model.trace import FORKED
 from jupyter_serprof.model.units import counted
-from jupyter_serprof.objects.ask import is_array, is_exactly, is_known, is_of, kind_name
+from jupyter_serprof.objects.ask import (
+    holds_objects,
+    is_array,
+    is_exactly,
+    is_known,
+    is_of,
+    kind_name,
+)
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.looks import looking
 from jupyter_serprof.probes.pickle import complete_pickles, pickle_places
@@ -132,10 +139,10 @@ def _bulk_of(value: Any, size: int) -> Any:  # noqa: ANN401
 
 
 def _array_form(value: Any) -> str:  # noqa: ANN401
-    """Tell why an array cannot be handed over without a copy; empty if it can."""
-    if not is_array(value) or not is_known(value):
-        return ""
-    return "object" if value.dtype.hasobject else "" if value.flags.forc else "strided"
+    """Tell why an array or frame cannot be handed over without a copy; empty if it can."""
+    if holds_objects(value):
+        return "object"
+    return "strided" if is_array(value) and is_known(value) and not value.flags.forc else ""
 
 
 def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -146,16 +153,17 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
             raw += each[0].size if each[1] == b"RAW" else 0
     one: Any = result[0] if len(result) == 1 else None
     if type(one) is getattr(sys.modules.get("numpy"), "ndarray", None):  # got most: the short way
-        return size, raw, [(one.ctypes.data, one.nbytes)], [weakref.ref(one)], 1, False
+        return size, raw, [(one.ctypes.data, one.nbytes)], [weakref.ref(one)], 1, False, ""
     seen = [value for value in result[:_SEEN_VALUES] if not is_exactly(value, ATOMS)]
     buffers = [buffer for value in seen for buffer in buffers_of(value)]
     kept = [one for one in seen if is_array(one) or is_of(one, "pandas", *_TABLES)]
     arrays = list(map(weakref.ref, kept)) if buffers else []
     references = bool(seen) and not kept and is_of(seen[0], "ray", "ObjectRef")
     # A number where that says it, which the collector does not count.
-    if not (buffers or references or len(result) >= MANY_OBJECTS) and raw in {0, size}:
+    form = "object" * any(map(holds_objects, kept))
+    if not (buffers or references or form or len(result) >= MANY_OBJECTS) and raw in {0, size}:
         return size << 8 | (raw > 0)
-    return size, raw, buffers, arrays, len(result), references
+    return size, raw, buffers, arrays, len(result), references, form
 
 
 def _note_reference(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -228,18 +236,14 @@ def driver_places(*, detail: bool) -> list[Place]:
             f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
         ),
         Place(_SUBMIT_TASK, "ray.submit", "ray.submit", after=_note_task),
-        Place(
-            "ray.actor:ActorClass._remote",
-            *("ray.submit", "ray.submit"),
-            after=lambda *call: task_id(call[-1]),
-        ),
-        Place("ray.actor:ActorMethod._remote", "ray.submit", "ray.submit", after=_note_call),
+        *[Place(path, "ray.submit", "ray.submit", after=_note_call) for path in _SUBMIT],
         *[Place(path, "ray.export", "ray.export", after=_note_function) for path in _EXPORT],
         *pickle_places("ray.cloudpickle"),
     ]
 
 
 _SUBMIT_TASK = "ray.remote_function:RemoteFunction._remote"
+_SUBMIT = ("ray.actor:ActorClass._remote", "ray.actor:ActorMethod._remote")
 _EXPORT = (f"{_MANAGER}.export", f"{_MANAGER}.export_actor_class")
 _WITNESS, _FORK = "ray.outer", "ray.fork"
 #: The lowest rung: public names only. They also witness what the places inside them did not see.

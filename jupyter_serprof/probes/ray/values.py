@@ -96,8 +96,10 @@ def _complete(draft: Draft) -> None:
         draft.stage = "ray.fetch"
     elif _is_deserialization(draft) and extra is not None:
         if isinstance(extra, int):  # without buffers; raw or not
-            extra = (extra >> 8, (extra >> 8) * (extra & 1), [], (), 0, False)
-        draft.size_bytes, draft.details["copied_bytes"], draft.extra, arrays, count, held = extra
+            extra = (extra >> 8, (extra >> 8) * (extra & 1), [], (), 0, False, "")
+        draft.size_bytes, draft.details["copied_bytes"], draft.extra, *noted = extra
+        arrays, count, held, form = noted
+        draft.details |= {"array_form": form} if form else {}
         draft.details |= {"value_keys": [id(one) for one in arrays]} if arrays else {}
         draft.details |= {"references": count} if held else {}
         draft.details |= {"objects": count} if count >= MANY_OBJECTS else {}

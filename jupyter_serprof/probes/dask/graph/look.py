@@ -48,6 +48,7 @@ def label(value: object) -> str:
     if ask.is_a(value, types.FunctionType):
         name = f"function {value.__name__}"
     dtype = ask.attribute(ask.attribute(value, "dtype"), "name") if ask.is_known(value) else None
+    dtype = "object" if ask.holds_objects(value) else dtype
     said = (name, dtype if type(dtype) is str else "", _shape(value))
     return " ".join(part for part in said if part)
 
