@@ -24,38 +24,28 @@ _WORKED = 4
 _IS_FINE = sys.platform != "win32"
 
 
-def looking(path: str, stage: str, role: str, is_done: Callable[[Any, Any], bool]) -> Place:
+def looking(
+    path: str, is_done: Callable[[Any, Any], bool], stage: str = "python.wait", role: str = LOOK
+) -> Place:
     """Return a place where somebody looks; ``is_done`` is asked with arguments and result.
 
     It notes the time of the thread before and after, ns, and whether what was looked for is there.
     """
-
-    def noted(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-        return token, thread_time_ns(), is_done(kwargs, result)
-
     return Place(
         *(path, stage, role),
-        before=_begin,
-        after=noted,
+        before=lambda args, kwargs: (args, kwargs, thread_time_ns()),
+        after=lambda at, _, kwargs, found: (at, thread_time_ns(), is_done(kwargs, found)),
         joins=True,
         parted=lambda _: (None, 0),
         whole=lambda *_: None,
     )
 
 
-def _begin(args: Any, kwargs: Any) -> tuple[Any, Any, int]:  # noqa: ANN401
-    return args, kwargs, thread_time_ns()
-
-
+_STATUS = "joblib.parallel:BatchCompletionCallBack.get_status"
 #: What is asked again and again until something is there.
 LOOKS = (
-    looking("distributed.client:Future.done", "python.wait", LOOK, lambda _, is_done: is_done),
-    looking(
-        "joblib.parallel:BatchCompletionCallBack.get_status",
-        "python.wait",
-        LOOK,
-        lambda _, status: status != "Pending",
-    ),
+    looking("distributed.client:Future.done", lambda _, is_done: is_done),
+    looking(_STATUS, lambda _, status: status != "Pending"),
 )
 
 

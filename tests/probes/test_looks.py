@@ -33,7 +33,7 @@ def test_who_sleeps_between_two_looks_waits(drafts: list[Draft], slept: list[obj
 
 def test_a_look_notes_the_clock_of_its_thread() -> None:
     """It goes on while the thread works, and tells whether what was looked for is there."""
-    place = looking("json:loads", "python.wait", LOOK, lambda given, found: found >= given["most"])
+    place = looking("json:loads", lambda given, found: found >= given["most"])
     assert place.before is not None
     assert place.after is not None
 

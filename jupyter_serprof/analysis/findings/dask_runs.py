@@ -110,33 +110,26 @@ def one_task(trace: Trace) -> Iterable[Finding]:
         return
     if sum(span.duration_ns for _, span in tasks) > OVERLAP * covered_ns(s for _, s in tasks):
         return
-    share = (1 - 1 / lanes) * longest.duration_ns / max(1, trace.wall_ns)
-    name, joined = facts.prefix(longest.name), _joined(trace, longest)
-    if share >= WORTH_SHARE and joined is not None:
-        size, before = whole(joined, "result_bytes") or 0, whole(joined, "compute_total") or 0
+    share = (1 - 1 / lanes) * took_ns / max(1, trace.wall_ns)
+    name, joined, alone = facts.prefix(longest.name), _joined(trace, longest), format_ns(took_ns)
+    size, before_ns = (whole(joined or {}, key) or 0 for key in ("result_bytes", "compute_total"))
+    if share >= WORTH_SHARE:
         yield Finding(
-            "dask.delayed-collection",
+            "dask.one-task" if joined is None else "dask.delayed-collection",
             "warn",
-            f"`{name}` got {format_bytes(size)} of chunks joined in one task",
-            {"size_bytes": size, "joined_ns": before, "task_ns": longest.duration_ns},
+            f"`{name}` ran as one task, the other workers had nothing to do"
+            if joined is None
+            else f"`{name}` got {format_bytes(size)} of chunks joined in one task",
+            {"task_ns": took_ns, "workers": lanes}
+            | ({"size_bytes": size, "joined_ns": before_ns} if joined else {}),
             "",
             spans=(index,),
-            because=f"joining took {format_ns(before)}, `{name}` then ran alone for "
-            f"{format_ns(longest.duration_ns)}; `map_blocks`, or `to_delayed` and a call for each "
-            "chunk, make a task of each",
-            share=min(1.0, share + self_share(trace, "dask.transfer")),
-        )
-    elif share >= WORTH_SHARE:
-        yield Finding(
-            "dask.one-task",
-            "warn",
-            f"`{name}` ran as one task, the other workers had nothing to do",
-            {"task_ns": longest.duration_ns, "workers": lanes},
-            "",
-            spans=(index,),
-            because=f"{format_ns(longest.duration_ns)} on one of {lanes} workers; part its values: "
-            "`rechunk`, `repartition`, or a call for each part",
-            share=share,
+            because=f"{alone} on one of {lanes} workers; part its values: `rechunk`, "
+            "`repartition`, or a call for each part"
+            if joined is None
+            else f"joining took {format_ns(before_ns)}, `{name}` then ran alone for {alone}; "
+            "`map_blocks`, or `to_delayed` and a call for each chunk, make a task of each",
+            share=min(1.0, share + self_share(trace, "dask.transfer") * (joined is not None)),
         )
 
 
@@ -304,17 +297,7 @@ def no_worker(trace: Trace) -> Iterable[Finding]:
 def habits(trace: Trace) -> Iterable[Finding]:
     """Find what functions do that goes wrong elsewhere, or is better done from here."""
     for at, span in indexed(trace, "dask.submit"):
-        names, function = (span.details or {}).get("writes"), text(span, "function")
-        if isinstance(names, list) and names:
-            yield Finding(
-                "dask.global-write",
-                "info",
-                f"`{function}` writes to `{names[0]}`, a global that each worker has of its own",
-                {"names": ", ".join(map(str, names))},
-                "",
-                spans=(at,),
-                because="the one of the notebook stays as it is: return what is to be kept",
-            )
+        function = text(span, "function")
         if (name := text(span, "changes")) and _is_array(trace, text(span, "task")):
             yield Finding(
                 "dask.mutated-input",

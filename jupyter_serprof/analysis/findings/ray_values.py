@@ -112,18 +112,19 @@ def too_many_objects(trace: Trace) -> Iterable[Finding]:
 
 
 def global_written(trace: Trace) -> Iterable[Finding]:
-    """Find a task that writes to a global: each worker has a copy of its own."""
-    for at, span in indexed(trace, "ray.submit"):
+    """Find a task of Ray or Dask that writes to a global: each worker has a copy of its own."""
+    for at, span in enumerate(trace.spans):
         names, function = (span.details or {}).get("writes"), text(span, "function")
+        library = span.stage.partition(".")[0]
         if isinstance(names, list) and names:
             yield Finding(
-                "ray.global-write",
+                f"{library}.global-write",
                 "info",
                 f"`{function}` writes to `{names[0]}`, a global that each worker has of its own",
                 {"names": ", ".join(map(str, names))},
-                f"{WORDS}an actor holds what tasks share",
+                f"{WORDS}an actor holds what tasks share" * (library == "ray"),
                 spans=(at,),
-                because="the one of the notebook stays as it is",
+                because="the one of the notebook stays as it is: return what is to be kept",
             )
 
 

@@ -252,8 +252,9 @@ _OUTER = (
     Place("ray:get", "ray.fetch", _WITNESS, joins=True),
     # What a streaming generator, ActorPool and Ray Data call, too.
     looking(
-        *("ray:wait", "ray.wait", "ray.wait"),
+        "ray:wait",
         lambda given, found: len(found[0]) >= given.get("num_returns", 1),
+        *("ray.wait", "ray.wait"),
     ),
     # Also what a ProcessPoolExecutor calls; its time is that of whatever is around it.
     Place("multiprocessing.popen_fork:Popen._launch", "ray.submit", _FORK),
