@@ -44,16 +44,13 @@ def large_object(trace: Trace) -> Iterable[Finding]:
     Nothing is said where no graph was pickled: threads share what is embedded.
     """
     entries = facts.records(trace, "dask.graph") if _sent(trace) else []
+    same = [(word(entry, "object"), word(entry, "name")) for entry in entries]
     sent = Counter[object]()  # the same in each of many graphs
-    for entry in entries:
-        sent[_same(entry)] += whole(entry, "bytes") or 0
-    large = [entry for entry in entries if sent[_same(entry)] >= LARGE_BYTES]
+    for one, entry in zip(same, entries, strict=True):
+        sent[one] += whole(entry, "bytes") or 0
+    large = [each for one, each in zip(same, entries, strict=True) if sent[one] >= LARGE_BYTES]
     objects = [_embedded(trace, entry) for entry in large if word(entry, "object")]
     yield from objects or _large_graphs(trace)
-
-
-def _same(entry: facts.Record) -> tuple[str, str]:
-    return word(entry, "object"), word(entry, "name")
 
 
 def _embedded(trace: Trace, entry: facts.Record) -> Finding:

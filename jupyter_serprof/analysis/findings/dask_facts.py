@@ -123,17 +123,12 @@ def workers(trace: Trace) -> Workers:
 
 
 def computation_of(trace: Trace, span: Span) -> str:
-    """Return the name of the computation that a span belongs to; empty where unknown."""
+    """Return the name of the computation of a span, with its number if there are several, or ""."""
     at = number(span, "computation")
-    return "" if at is None else computation_name(trace, at)
-
-
-def computation_name(trace: Trace, index: int) -> str:
-    """Return the name of a computation, with its number where there are several."""
     names = [word(entry, "computation") for entry in records(trace, "dask.computations")]
     if len(trace.groups) == len(names) > 1:
         names = [group.title for group in trace.groups]
-    return names[index] if 0 <= index < len(names) else ""
+    return names[at] if at is not None and 0 <= at < len(names) else ""
 
 
 def spans_of(trace: Trace, *keys: str, computation: int | None = None) -> tuple[int, ...]:

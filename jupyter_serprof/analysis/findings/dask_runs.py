@@ -17,7 +17,7 @@ from jupyter_serprof.analysis.spans import (
     word,
 )
 from jupyter_serprof.model import Finding, Span, Trace
-from jupyter_serprof.model.trace import NO_WORKER
+from jupyter_serprof.model.trace import NO_WORKER, Scalar
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
 #: What is seen while nothing runs.
@@ -296,36 +296,25 @@ def no_worker(trace: Trace) -> Iterable[Finding]:
 
 def habits(trace: Trace) -> Iterable[Finding]:
     """Find what functions do that goes wrong elsewhere, or is better done from here."""
+    tables = facts.records(trace, "dask.tasks")
     for at, span in indexed(trace, "dask.submit"):
-        function = text(span, "function")
-        if (name := text(span, "changes")) and _is_array(trace, text(span, "task")):
-            yield Finding(
-                "dask.mutated-input",
-                "info",
-                f"`{function}` changes its argument `{name}` in place",
-                {"name": name},
-                "",
-                spans=(at,),
-                because="other tasks that are given the same object see it before or after, as "
-                f"it happens: work on a copy, as in `{name} = {name}.copy()`",
-            )
+        function, name, task = (text(span, key) for key in ("function", "changes", "task"))
+        rows = [
+            (whole(r, "result_bytes"), whole(r, "count")) for r in tables if r["prefix"] == task
+        ]
+        is_one = any((size or 0) < NUMBER_BYTES * (count or 1) for size, count in rows)
+        said = []
+        if name and (not task or (rows and not is_one)):  # `+=` makes another number
+            why = "other tasks that are given the same object see it before or after, as it happens"
+            title = f"`{function}` changes its argument `{name}` in place"
+            said.append(("mutated-input", title, f"{why}: work on a copy of it"))
         if number(span, "makes_graphs"):
-            yield Finding(
-                "dask.nested-delayed",
-                "info",
-                f"`{function}` makes and computes graphs inside of a task",
-                {"computation": number(span, "computation")},
-                "",
-                spans=(at,),
-                because="its worker waits meanwhile: make one graph here, of which all take tasks",
-            )
-
-
-def _is_array(trace: Trace, task: str) -> bool:
-    """Tell whether what a task gives is no number, of which ``+=`` makes another one."""
-    rows = [row for row in facts.records(trace, "dask.tasks") if word(row, "prefix") == task]
-    sizes = [(whole(row, "result_bytes") or 0) / max(1, whole(row, "count") or 0) for row in rows]
-    return not task or max(sizes, default=0) >= NUMBER_BYTES
+            why = "its worker waits meanwhile: make one graph here, of which all take tasks"
+            title = f"`{function}` makes and computes graphs inside of a task"
+            said.append(("nested-delayed", title, why))
+        known: dict[str, Scalar] = {"computation": number(span, "computation")}
+        for rule, title, why in said:
+            yield Finding(f"dask.{rule}", "info", title, known, "", spans=(at,), because=why)
 
 
 RULES = (

@@ -154,20 +154,14 @@ def _new_pages_ns(span: Span, limits: Limits) -> float:
 
 
 def _slowly(span: Span, size: int, trace: Trace) -> str:
-    rate, share = _rate_and_share(span, size, trace)
-    return (
-        f"{format_bytes(size)} at {format_rate(rate)}, {format_share(share)} of the speed of a copy"
-    )
-
-
-def _rate_and_share(span: Span, size: int, trace: Trace) -> tuple[float, float]:
     rate = size / max(1, span.duration_ns) * 1e9
-    return rate, rate / (trace.limits.memcpy_bytes_per_s or 1)
+    share = format_share(rate / (trace.limits.memcpy_bytes_per_s or 1))
+    return f"{format_bytes(size)} at {format_rate(rate)}, {share} of the speed of a copy"
 
 
 def _evidence(span: Span, size: int, trace: Trace) -> dict[str, float]:
-    share = round(_rate_and_share(span, size, trace)[1], 4)
-    return {"in_band_bytes": size, "duration_ns": span.duration_ns, "share": share}
+    share = size / max(1, span.duration_ns) * 1e9 / (trace.limits.memcpy_bytes_per_s or 1)
+    return {"in_band_bytes": size, "duration_ns": span.duration_ns, "share": round(share, 4)}
 
 
 def _rounded(count: int) -> int:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.spans import covered_ns, indexed, inside, number, self_share, text
-from jupyter_serprof.model import Finding, Span, Trace
+from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
 MANY_PUTS = 500
@@ -50,7 +50,8 @@ _ROAD = (*_GETS, "ray.schedule", "ray.arguments", "ray.execute")
 def many_puts(trace: Trace) -> Iterable[Finding]:
     """Many small objects put one by one: the calls are the cost, not the bytes."""
     puts = _outermost(trace, ("ray.store",))
-    sizes = [_bytes_of(trace, index) for index in puts]
+    spans = [trace.spans[index] for index in puts]
+    sizes = [number(s, "total_bytes") if s.size_bytes is None else s.size_bytes for s in spans]
     small = [(at, size) for at, size in zip(puts, sizes, strict=True) if size is not None]
     small = [(at, size) for at, size in small if size < SMALL_BYTES]
     took_ns = sum(trace.spans[at].duration_ns for at, _ in small)
@@ -235,11 +236,9 @@ def workers_died(trace: Trace) -> Iterable[Finding]:
 
 def busiest_ns(trace: Trace) -> int:
     """Return how long the worker was busy that was busy longest."""
-    lanes: dict[str, list[Span]] = defaultdict(list)
-    for span in trace.spans:
-        if span.stage in _WORKING:
-            lanes[span.lane].append(span)
-    return max(map(covered_ns, lanes.values()), default=0)
+    working = [span for span in trace.spans if span.stage in _WORKING]
+    lanes = ([s for s in working if s.lane == lane] for lane in {s.lane for s in working})
+    return max(map(covered_ns, lanes), default=0)
 
 
 def _submits_between(trace: Trace, gets: Sequence[int]) -> int:
@@ -253,11 +252,6 @@ def _outermost(trace: Trace, stages: Sequence[str]) -> list[int]:
     """Return the indices of the spans of stages that lie in no other one of them."""
     within, spans = inside(trace, *stages), enumerate(trace.spans)
     return [index for index, span in spans if span.stage in stages and index not in within]
-
-
-def _bytes_of(trace: Trace, index: int) -> int | None:
-    span = trace.spans[index]
-    return span.size_bytes if span.size_bytes is not None else number(span, "total_bytes")
 
 
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (

@@ -41,9 +41,8 @@ from jupyter_serprof.probes.pickle import complete_pickles, pickle_places
 from jupyter_serprof.probes.ray.references import (
     REFERENCE,
     take_references,
-    tell_blocking,
+    tell_habits,
     tell_nested,
-    tell_writes,
 )
 from jupyter_serprof.probes.ray.tasks import (
     HIDDEN,
@@ -182,7 +181,6 @@ def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa:
     return made
 
 
-#: The first call of each method of an actor: by module, class and method.
 _METHODS: dict[tuple[str, str, str], bytes | None] = {}
 
 
@@ -316,8 +314,7 @@ class RayDriverProbe(Probe):
             ids = [draft.extra for draft in submitted]
             self._task_note = HIDDEN if silent else add_task_spans(run, ids)
             tell_nested(run.drafts, held)
-            tell_writes(submitted, _FUNCTIONS)
-            tell_blocking(submitted, _METHODS)
+            tell_habits(submitted, _FUNCTIONS, _METHODS)
             if self._task_note:
                 _note_unseen_roads(run.drafts, submitted)
 

@@ -17,6 +17,8 @@ from jupyter_serprof.probes.pickle import DUMPS_ROLE
 
 REFERENCE = "ray.reference"
 Held = Mapping[int, Sequence[bytes]]
+#: The first call of each method of an actor: by module, class and method.
+Methods = Mapping[tuple[str, str, str], bytes | None]
 
 
 def take_references(drafts: Sequence[Draft]) -> Held:
@@ -48,24 +50,17 @@ def tell_nested(drafts: Sequence[Draft], held: Held) -> None:
             run.details["nested_wait_ns"] = min(run.end, max(ends)) - run.start
 
 
-def tell_writes(submitted: Sequence[Draft], functions: Mapping[Any, bytes | None]) -> None:
-    """Tell of the first task of a function which globals its code writes to."""
-    first = {task: remote for remote, task in list(functions.items()) if task}
-    for draft in submitted:
-        function = getattr(first.get(draft.extra), "_function", None)
-        if names := globals_written(function):
-            name = getattr(function, "__name__", "")
-            draft.details |= {"writes": names, "function": name}
-
-
-def tell_blocking(
-    submitted: Sequence[Draft], methods: Mapping[tuple[str, str, str], bytes | None]
+def tell_habits(
+    submitted: Sequence[Draft], functions: Mapping[Any, bytes | None], methods: Methods
 ) -> None:
-    """Tell of the first call of a method of an actor that it blocks the event loop it runs in."""
-    first = {task: method for method, task in list(methods.items()) if task}
+    """Tell of the first task of a function which globals it writes, and of a blocked event loop."""
+    first = {task: one for one, task in [*functions.items(), *methods.items()] if task}
     for draft in submitted:
-        module, kind, name = first.get(draft.extra, ("", "", ""))
-        known = state_of(getattr(sys.modules.get(module), kind, None)).get("__ray_metadata__")
-        made = getattr(known, "modified_class", None)
-        if made is not None and blocks_its_loop(of_class(made, name)):
-            draft.details["blocks"] = name
+        known = first.get(draft.extra)
+        if isinstance(known, tuple):
+            module, kind, name = known
+            remote = state_of(getattr(sys.modules.get(module), kind, None)).get("__ray_metadata__")
+            made = getattr(remote, "modified_class", type(None))
+            draft.details |= {"blocks": name} if blocks_its_loop(of_class(made, name)) else {}
+        elif names := globals_written(function := getattr(known, "_function", None)):
+            draft.details |= {"writes": names, "function": getattr(function, "__name__", "")}

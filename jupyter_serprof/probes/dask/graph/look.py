@@ -27,7 +27,7 @@ _SECONDS, _TEXT = 0.3, 120
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 #: Of one task; what is longer than this in a task is no small matter, and said.
 _MOST_IN_A_TASK = 2_000
-_MOST_FUNCTIONS, _REFERENCES = 20, {"Alias", "TaskRef"}
+_MOST_FUNCTIONS, _REFS = 20, {"Alias", "TaskRef"}
 _SLOTS = ("func", "args", "kwargs", "value", "klass")
 
 
@@ -100,14 +100,8 @@ def functions_of(graph: object) -> Iterator[tuple[types.FunctionType, dict[str, 
             part = given.get("function")
             if ask.is_a(part, types.FunctionType) and part not in seen:
                 seen.add(part)
-                yield (
-                    part,
-                    {
-                        name: ask.attribute(one, "key")
-                        for name, one in given.items()
-                        if ask.kind_name(type(one)) in _REFERENCES
-                    },
-                )
+                refs = [(n, one) for n, one in given.items() if ask.kind_name(type(one)) in _REFS]
+                yield part, {name: ask.attribute(one, "key") for name, one in refs}
 
 
 @dataclass(frozen=True, slots=True)
