@@ -1,0 +1,52 @@
+"""How Sphinx builds the pages: Markdown with MyST-NB, Furo, no request to any host when read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+import pages
+from pages.pictures import scripts
+
+import jupyter_serprof
+
+project = "jupyter_serprof"
+author = project_copyright = "jupyter_serprof developers"
+release = version = jupyter_serprof.__version__
+html_title = f"{project} {release}"
+
+pages.write()
+extensions = ["myst_nb"]
+exclude_patterns = ["_build", "documents", "made"]
+# The tutorials need clusters and minutes: tests run them, at a small size; here they are as saved.
+nb_execution_mode = "off"
+# Lines of IPython (`%serprof a`) are no Python for Pygments.
+suppress_warnings = ["misc.highlighting_failure"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+nitpicky = True
+
+html_theme = "furo"
+html_static_path = ["site"]
+html_css_files = ["site.css"]
+html_js_files = ["pictures.js"]
+html_copy_source = html_show_sourcelink = html_show_sphinx = False
+html_extra_path: list[str] = []
+# No link to a place that nobody has told us; the theme would draw an empty one.
+html_theme_options = {"navigation_with_keys": True}
+pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
+
+
+def _write_scripts(app: object, error: Exception | None) -> None:
+    """Put the renderer of the notebooks beside the pages."""
+    if error is None:
+        for name, text in scripts().items():
+            Path(app.outdir, "_static", name).write_text(text, "utf-8")  # type: ignore[attr-defined]
+
+
+def setup(app: object) -> None:
+    """Let Sphinx call what has to be done behind it."""
+    app.connect("build-finished", _write_scripts)  # type: ignore[attr-defined]
