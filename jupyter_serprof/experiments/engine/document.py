@@ -44,11 +44,14 @@ def summarize_sweep(sweep: Sweep) -> Summary:
 
 
 def summarize_repeats(sweep: Sweep) -> Summary:
-    """Return headline and facts of one piece of code that was run again."""
+    """Return headline and facts of one piece of code that was run again: the run in the middle."""
     cold = next((point.wall_ns for point in sweep.points if point.cold), None)
     warm = next((warm_text(sweep, variant.key) for variant in sweep.variants), "")
-    took = ", ".join([warm] * bool(warm) + [f"{units.format_ns(cold)} the first time"] * bool(cold))
-    return _summary(sweep, f"{units.code_text(sweep.name)}: {took or 'no run ended'}")
+    shown = (one.trace.summary for one in sweep.traces if one.cold is not bool(warm))
+    why = next((summary.headline.partition(": ")[2] for summary in shown if summary), "")
+    first = f"{units.format_ns(cold)} the first time" if cold else ""
+    took = [warm, why, first] if warm else [first or "no run ended", why]
+    return _summary(sweep, f"{units.code_text(sweep.name)}: {', '.join(filter(None, took))}")
 
 
 def _headline(sweep: Sweep) -> str:
