@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jupyter_serprof.analysis.findings import dask_facts, is_cause
-from jupyter_serprof.analysis.spans import number, outermost, total, walk, whole
+from jupyter_serprof.analysis.spans import number, outermost, self_share, total, walk, whole
 from jupyter_serprof.model import Limits, Row, Span, Summary, Trace, Waterfall, stages_of
-from jupyter_serprof.model.stages import MARK
+from jupyter_serprof.model.stages import MARK, RECORDING
 from jupyter_serprof.model.trace import DIED, SILENT, WAS_DEAD
 from jupyter_serprof.model.units import (
     bytes_per_s,
@@ -38,6 +38,9 @@ _BACKGROUND = ("import", "gc", "python.wait", "python.code", "recording")
 _AMPLIFIED = 2
 #: Stages of which the number of tasks is worth more than their bytes.
 _OF_TASKS = ("dask.schedule", "dask.queue", "dask.execute")
+#: What Dask does for the code and for the tasks themselves; all else of it is its own work.
+_OF_THE_USER = ("dask.construct", "dask.execute", "dask.transfer", "dask.spill", "dask.scatter")
+_HALF = 0.5
 #: What waits for tasks, and is no explanation where those could not be seen.
 _WAITS_FOR_TASKS = ("ray.wait", "ray.fetch", "python.wait")
 _OUTCOMES = {"error": " until the error", "interrupted": " until stopped", "ok": ""}
@@ -72,10 +75,12 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         part = cause.share
         of_time = f", {format_share(part, decimals=0)} of the time" if part is not None else ""
         return f"{taken}: {cause.title}{of_time * (' of the time' not in cause.title)}"
-    biggest = max(_causes(trace, waterfall), key=lambda cause: cause.self_ns, default=None)
+    causes = sorted(_causes(trace, waterfall), key=lambda cause: -cause.self_ns)
+    biggest = next((cause for cause in causes if cause.key != RECORDING), None)
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
         seen = "had ended" if trace.outcome == "interrupted" else "was seen"
-        return f"{taken}: no serialization {seen}"
+        is_ours = causes[:1] and causes[0].key == RECORDING and causes[0].self_ns > 0
+        return f"{taken}: {'next to nothing ran, ' if is_ours else ''}no serialization {seen}"
     if trace.wall_ns == 0:
         return taken
     if biggest.self_ns == 0:
@@ -89,7 +94,22 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         is_next = biggest.self_ns >= _NEXT_SHARE * trace.wall_ns
         following = f", then {_said(trace, biggest)}" if is_next else ""
         return f"{taken}: {share} {_elsewhere(trace)}{following}"
-    return f"{taken}: {_said(trace, biggest)}"
+    return f"{taken}: {_own_work(trace, biggest) or _said(trace, biggest)}"
+
+
+def _own_work(trace: Trace, biggest: _Cause) -> str:
+    """Say what Dask does beside the tasks, all together: where no stage of it is half of the time.
+
+    Each of those stages alone answers nothing.
+    """
+    tasks, share = dask_facts.task_count(trace), self_share(trace, "dask")
+    share -= self_share(trace, *_OF_THE_USER)
+    is_one = biggest.self_ns >= _HALF * trace.wall_ns or biggest.key in _OF_THE_USER
+    if not tasks or is_one or share < _HALF:
+        return ""
+    each = f"{format_ns((dask_facts.compute_ns(trace) or 0) / tasks)}{' each' * (tasks > 1)}"
+    said = format_share(share, decimals=0)
+    return f"{said} Dask's own work for {counted(tasks, 'task')} of {each}"
 
 
 def _elsewhere(trace: Trace) -> str:
@@ -122,7 +142,9 @@ def _said(trace: Trace, cause: _Cause) -> str:
     scheduled = f", {counted(tasks, 'task')}" if tasks else ""
     carried = f", {format_bytes(size)}{pace}" if size else scheduled
     part = _largest_part(trace, cause) if len({row.stage for row in cause.rows}) > 1 else ""
-    return f"{share} {stages_of(trace)[cause.key].title}{carried}{part}"
+    threads = dask_facts.workers(trace).threads if cause.key == "dask.execute" else 0
+    where = f" on 1 to {format_count(threads)} threads" if threads > 1 else ""
+    return f"{share} {stages_of(trace)[cause.key].title}{where}{carried}{part}"
 
 
 def _largest_part(trace: Trace, cause: _Cause) -> str:
@@ -251,8 +273,10 @@ def _worker_facts(trace: Trace) -> list[str]:
     if not threads or not trace.wall_ns:
         return []
     share = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
+    if threads == 1:
+        return [f"1 worker thread busy {share} of the time"]
     count = counted(threads, "worker thread")
-    return [f"{count} busy {share} of the time"]
+    return [f"{count} busy {share} each"]
 
 
 def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:

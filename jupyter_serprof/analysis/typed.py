@@ -19,9 +19,14 @@ _ROLE = re.compile(r"<\w+>")
 _PICKLING = re.compile(r"(?:(?:ray|pickle|cloudpickle)\.)?(?:dumps|put)")
 _EACH = re.compile(
     r"(?:(?:dask\.)?delayed\((?P<delayed>\w+)\)\(|(?P<remote>\w+)\.remote\(|"
-    r"(?P<client>\w+)\.submit\((?P<submitted>\w+), )(?P<given>\w+)\)"
+    r"(?P<client>\w+)\.submit\((?P<submitted>\w+), )(?P<given>.+)\)"
 )
 _MAP = re.compile(r"(?P<client>\w+)\.map\((?P<function>\w+), (?P<values>\w+|range\([^()]*\))\)")
+#: What is no value for a task: it has to be made here.
+_LAZY = re.compile(r"delayed\(|\.(?:remote|submit|map|compute|result|persist|get)\(")
+_LARGER = {"chunks": "factor * ({})", "npartitions": "max(1, ({}) // factor)"}
+#: What is given a value that it cuts into parts.
+_CUT = re.compile(r"\.(?:from_pandas|from_array|asarray|asanyarray)$")
 _GOT = ".compute()."
 _REDUCED = re.compile(rf"(.+){re.escape(_GOT)}(?:sum|mean|min|max|std|var)")
 _LONGEST_CODE = 20_000
@@ -77,7 +82,7 @@ def roles_of(code: str) -> dict[str, str]:
     known = defaultdict[str, set[str]](set)
     try:
         tree = ast.parse(code if len(code) <= _LONGEST_CODE else "")
-        for role, text in (*_of_calls(tree), *_of_loops(tree)):
+        for role, text in (*_of_calls(tree), *_of_loops(tree), *_of_sizes(tree)):
             known[f"<{role}>"].add(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a label, a magic, of a file
         return {}
@@ -109,7 +114,9 @@ def _of_arguments(call: ast.Call, made: dict[str, ast.expr]) -> _Roles:
     """Yield what a call tells by its name and by what it is given."""
     what, first = ast.unparse(call.func), next(iter(call.args), None)
     if _PICKLING.fullmatch(what):
-        yield "name", first.id if isinstance(first, ast.Name) else _HIDDEN
+        yield "name", ast.unparse(first) if first and _is_place(first) else _HIDDEN
+    sent = call.args[1:] if what.endswith(".submit") else call.args[:1] * bool(_CUT.search(what))
+    yield from (("name", ast.unparse(each)) for each in sent if _is_place(each))
     if what.endswith(".remote"):
         yield from _passed(call, made)
     if what.endswith(".merge") and isinstance(first, ast.Name):
@@ -117,7 +124,39 @@ def _of_arguments(call: ast.Call, made: dict[str, ast.expr]) -> _Roles:
     if found := _REDUCED.fullmatch(what):
         yield "reduced", f"{found[1]}.{ast.unparse(call)[len(found[1] + _GOT) :]}.compute()"
     if found := _MAP.fullmatch(ast.unparse(call)):
-        yield from found.groupdict().items()
+        yield from (*found.groupdict().items(), ("call", found["function"]))
+
+
+def _of_sizes(tree: ast.AST) -> _Roles:
+    """Yield statements whose chunks are ``factor`` times as long, or partitions so much fewer."""
+    for statement in ast.walk(tree):
+        trees = [statement] if isinstance(statement, ast.Assign | ast.Expr) else []
+        for call, keyword in [(one, word) for one in _calls(trees) for word in one.keywords]:
+            value, first = keyword.value, next(iter(call.args), None)
+            each = value.elts if isinstance(value, ast.Tuple) else [value]
+            shape = value if isinstance(value, ast.Tuple) else first
+            if keyword.arg not in _LARGER or not all(map(_is_count, each)):
+                continue
+            larger = [_LARGER[keyword.arg].format(ast.unparse(size)) for size in each]
+            made = f"({', '.join(larger)},)" if isinstance(value, ast.Tuple) else larger[0]
+            keyword.value = ast.parse(made, mode="eval").body
+            axes = len(shape.elts) if isinstance(shape, ast.Tuple) else int(_is_count(shape))
+            role = f"{keyword.arg}{axes * (keyword.arg == 'chunks') or ''}"
+            yield role, ast.unparse(statement)
+            keyword.value = value
+
+
+def _is_place(value: ast.AST) -> bool:
+    """Tell whether code is a variable, an attribute or an item of one: it can be assigned."""
+    while isinstance(value, ast.Attribute | ast.Subscript):
+        value = value.value
+    return isinstance(value, ast.Name)
+
+
+def _is_count(value: ast.AST | None) -> bool:
+    """Tell whether code is a number of things: a literal, or computed where it stands."""
+    is_literal = isinstance(value, ast.Constant) and type(value.value) is int and value.value > 0
+    return is_literal or isinstance(value, ast.BinOp)
 
 
 def _calls(trees: Iterable[ast.AST]) -> Iterator[ast.Call]:
@@ -207,10 +246,23 @@ def _in_loop(loop: _Loop, call: ast.Call, made: dict[str, ast.expr]) -> _Roles:
         elif isinstance(value, ast.Call):
             yield from ((role, loop.of(ast.unparse(value))), ("ahead", ast.unparse(value)))
     shape = _EACH.fullmatch(ast.unparse(call))
-    if shape and shape["given"] == loop.each:
-        yield "function", shape["delayed"] or shape["remote"] or shape["submitted"]
+    if shape and (function := _called(loop, call, shape)):
+        yield from [("function", function)] if function.isidentifier() else []
+        yield "call", function
         yield "client", shape["client"] or "client"
         yield "values", values if is_plain or values.startswith("range(") else f"list({values})"
+
+
+def _called(loop: _Loop, call: ast.Call, shape: re.Match[str]) -> str:
+    """Return what a turn calls with its value alone: a function, or one made of its arguments."""
+    function: str = shape["delayed"] or shape["remote"] or shape["submitted"]
+    given = call.args[bool(shape["submitted"]) :]
+    told = ", ".join(map(ast.unparse, given))
+    if told == loop.each and not call.keywords:
+        return function
+    is_graph = shape["remote"] or call.keywords or _LAZY.search(told)
+    is_of_turn = loop.each in _names(*given) and not _stored(loop.body) & _names(*given)
+    return "" if is_graph or not is_of_turn else f"(lambda {loop.each}: {function}({told}))"
 
 
 def _stored(trees: Iterable[ast.AST]) -> set[str]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from dask_golden import HEALTHY, computations_table, run, tiny
+from dask_golden import HEALTHY, computations_table, run, tasks_table, tiny
 from goldens import check
 
 from jupyter_serprof.analysis import analyse
@@ -16,6 +16,7 @@ from jupyter_serprof.testing import make_trace
 CALLER = "client/main"
 STORED = ("ray.store", CALLER, 0, 80, 800_000_000, -1, {"copied_bytes": 800_000_000})
 UNSEEN = [("ray.submit", CALLER, at, 1, None, -1, {"road": "unseen"}) for at in range(2)]
+WATCHED = ("recording", CALLER, 100, 0, None, -1, {"taken_ns": {"": 80_000_000}})
 DUMPED: tuple[Any, ...] = ("pickle.dumps", CALLER, 0, 1, None, -1)
 
 
@@ -140,6 +141,12 @@ SAMPLES = {
         schedule=20, schedule_order=20, schedule_state=20, schedule_unpickle=20
     ),
     "tasks are counted": tiny(schedule=400),
+    "no stage of Dask is half of it": replace(
+        parts(serialize=20, schedule=25, worker=30, report=20),
+        tables=(tasks_table(("f", 20, 800_000, 560)),),
+    ),
+    "watching took most": made(("pickle.dumps", CALLER, 0, 10), WATCHED, wall_ms=100),
+    "there was only watching": made(WATCHED, wall_ms=100),
     "what was dispatched is not known": run(graph=32_000_000, dispatched=None),
     "a little less than twice": run(graph=32_000_000, dispatched=63_999_999),
     "twice the graph": run(graph=32_000_000, dispatched=64_000_000),

@@ -34,7 +34,7 @@ from jupyter_serprof.analysis.spans import (
 )
 from jupyter_serprof.analysis.typed import named, roles_of
 from jupyter_serprof.model import Finding, Row, Span, Trace
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 
 #: Bytes below which a copy is not worth a sentence.
 WORTH_BYTES = 1_000_000
@@ -45,8 +45,6 @@ WALK_SHARE = 0.1
 #: Of an element; what is larger takes its time for its bytes.
 SMALL_BYTES = 4_096
 _ELEMENTS = ("ray.pickle", "ray.unpack", "ray.unpickle", "gc")
-IMPORT_SHARE = 0.1
-IMPORT_NS = 10_000_000
 TOUCHED_BYTES = 8_000_000
 #: Share of the copied bytes whose pages had to be made first.
 TOUCHED_SHARE = 0.5
@@ -58,6 +56,8 @@ POINTED_SPANS = 20
 SAID_OF_A_RULE = 3
 #: What explains a third of the time is the cause, and the headline.
 CAUSE_SHARE = 1 / 3
+#: What could be saved is told from here on.
+_WORTH_SHARE = 0.01
 #: Whatever it took: nothing else matters to who reads it.
 _REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
@@ -202,27 +202,6 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
             )
 
 
-def first_use_imports(trace: Trace) -> Iterable[Finding]:
-    """Modules loaded while the code ran."""
-    row = row_of(trace, "import")
-    # A worker that starts imports for each computation anew.
-    imports = {i: s.duration_ns for i, s in indexed(trace, "import") if s.lane.startswith("client")}
-    is_much = row and row.self_ns >= IMPORT_NS and self_share(trace, "import") >= IMPORT_SHARE
-    if row and is_much and imports:
-        in_put = inside(trace, _STORE) & imports.keys()
-        is_ray = sum(imports[index] for index in in_put) >= sum(imports.values()) / 2
-        yield Finding(
-            "python.first-use-imports",
-            "info",
-            "modules were imported for the first time, paid once",
-            {"self_ns": row.self_ns, "count": row.count},
-            "ray.put(None)   # once, before what is measured: pays the imports" if is_ray else "",
-            spans=_pointed(imports),
-            because=f"{format_ns(row.self_ns)} that are no serialization, and not in the next run",
-            share=self_share(trace, "import"),
-        )
-
-
 def cold_first_touch(trace: Trace) -> Iterable[Finding]:
     """Find a copy whose time went into making new pages, where a later one does without.
 
@@ -314,7 +293,6 @@ RULES: Sequence[Rule] = (
     msgpack_walk,
     same_object_again,
     large_capture,
-    first_use_imports,
     cold_first_touch,
     not_zero_copy,
     *pickle_findings.RULES,
@@ -341,7 +319,21 @@ def find(
     if cause is not None and is_cause(cause):
         found.sort(key=lambda finding: finding is not cause)
     roles = roles_of(code or trace.name) | ({NAME: name} if name.isidentifier() else {})
-    return tuple(named(finding, roles) for finding in found)
+    told = [named(finding, roles) for finding in found]
+    at = next((at for at, finding in enumerate(told) if finding.remedy), 0)
+    if told and told[at].remedy and not (at == 0 and is_cause(told[0])):
+        told[at] = _introduced(told[at])
+    return tuple(told)
+
+
+def _introduced(finding: Finding) -> Finding:
+    """Say what a remedy is of that stands below a headline about something else."""
+    line, _, words = finding.remedy.partition("   # ")
+    share = finding.share or 0.0
+    most = format_share(share, decimals=0) if share >= _WORTH_SHARE else ""
+    saves = f"would save up to {most}" if most else finding.title
+    of = f"about {most} of the time" if most and line.startswith("%") else saves
+    return replace(finding, remedy=f"{line}   # {of}{': ' * bool(words)}{words}")
 
 
 def findings_for(trace: Trace, name: str) -> tuple[Finding, ...]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from jupyter_serprof.analysis.findings import dask_bytes as dask_payload
 from jupyter_serprof.analysis.findings import dask_facts as facts
 from jupyter_serprof.analysis.findings import dask_runs
+from jupyter_serprof.analysis.findings.pickle import collected
 from jupyter_serprof.analysis.spans import indexed, number, row_of, rows_of, self_share, whole, word
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import Finding, Row, Trace, stage
@@ -31,7 +32,6 @@ MAIN_FUNCTIONS = 1_000
 SERIALIZE_SHARE = 0.1
 SERIALIZE_NS = 50_000_000
 GC_SHARE = 0.1
-GC_NS = 20_000_000
 BOUND_SHARE = 0.5
 BOUND_NS = 100_000_000
 GATHER_SHARE = 0.3
@@ -43,7 +43,6 @@ CODE_SHARE = 0.3
 CODE_NS = 200_000_000
 _SENDING = ("dask.prepare", "dask.submit", "dask.serialize")
 _SCHEDULER = "scheduler"
-_FUTURES = frozenset({"submit", "map"})
 _PERSIST = "<x> = <x>.persist()   # persist what both need, once"
 _TOGETHER = (
     "import dask; results = dask.compute(<lazies>)   # all in one computation\n"
@@ -60,7 +59,10 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     tasks, work_ns = facts.task_count(trace), facts.compute_ns(trace)
     scheduled_ns, (threads, busy_ns) = facts.scheduling_ns(trace), facts.workers(trace)
     carries = (facts.dispatched_bytes(trace) or 0) >= dask_payload.PAYLOAD_BYTES * (tasks or 0)
-    share = self_share(trace, *facts.OF_EACH_TASK, *([] if carries else ["dask.dispatch"]))
+    of_calls = ("dask.construct", "dask.prepare") if _is_of_calls(trace) else ()
+    share = self_share(
+        trace, *facts.OF_EACH_TASK, *of_calls, *([] if carries else ["dask.dispatch"])
+    )
     paid_ns = max(scheduled_ns, share * trace.wall_ns / PAID_TIMES if share >= PAID_SHARE else 0)
     is_much = paid_ns >= SCHEDULING_SHARE * trace.wall_ns
     if not tasks or tasks < TINY_TASKS or not work_ns or not threads or not is_much:
@@ -74,10 +76,11 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     name, count = _largest_prefix(trace)
     of = f"; {format_count(count)} of them are `{name}`" if name else ""
     busy = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
+    who = "each worker thread" if threads > 1 else "the worker thread"
     yield Finding(
         "dask.tiny-tasks",
         "warn",
-        f"{format_count(tasks)} tasks too small, workers computed {busy} of the time",
+        f"{format_count(tasks)} tasks too small, {who} computed {busy} of the time",
         {
             "tasks": tasks,
             "prefix": name or None,
@@ -104,29 +107,44 @@ def _largest_prefix(trace: Trace) -> tuple[str, int]:
     return (name, count) if count else ("", 0)
 
 
-def _larger_chunks(trace: Trace, factor: float) -> str:
-    """Return how to make tasks larger; calls and futures have no chunks: batches of values."""
-    kinds = {word(entry, "kind") for entry in facts.records(trace, "dask.computations")}
+def _is_of_calls(trace: Trace) -> bool:
+    """Tell whether a layer was made for each task, as `dask.delayed` does."""
     layers = sum(number(span, "layers") or 0 for _, span in indexed(trace, "dask.serialize"))
-    is_futures = bool(kinds) and kinds <= _FUTURES
-    tasks = facts.task_count(trace) or math.inf
-    if is_futures or 2 * layers >= tasks:  # delayed: a layer for each
-        size, each = max(2, math.ceil(factor)), "lambda part: [<function>(x) for x in part]"
-        batch = f"<values>[i:i + {size}]"
+    return 2 * layers >= (facts.task_count(trace) or math.inf)
+
+
+def _larger_chunks(trace: Trace, factor: float) -> str:
+    """Return how to make tasks larger; calls and futures have no chunks: batches of values.
+
+    Each worker thread is left with one at least.
+    """
+    kinds = {word(entry, "kind") for entry in facts.records(trace, "dask.computations")}
+    is_futures = bool(kinds) and kinds <= facts.FUTURES
+    count, tasks = _largest_prefix(trace)[1], facts.task_count(trace) or 0
+    factor = max(2.0, min(factor, (count or tasks) / max(1, facts.workers(trace).threads)))
+    if is_futures or _is_of_calls(trace):
+        size, called = math.ceil(factor), "call" if count == tasks else "function"
+        each, part = f"lambda part: [<{called}>(x) for x in part]", f"<values>[i:i + {size}]"
+        # Lists in lists are searched for graphs, which takes longer than all else of a call.
+        is_plain = count == tasks and self_share(trace, "dask.construct") >= SCHEDULING_SHARE
+        given = f"dask.delayed({part}, traverse=False)" if is_plain else part
         call = (
-            f"<client>.submit({each}, {batch})" if is_futures else f"dask.delayed({each})({batch})"
+            f"<client>.submit({each}, {part})" if is_futures else f"dask.delayed({each})({given})"
         )
         calls = f"[{call} for i in range(0, len(<values>), {size})]"
         many = f"futures = {calls}" if is_futures else f"results = sum(dask.compute(*{calls}), [])"
         return f"{many}   # give each task some {format_count(size)} values"
     if facts.has_partitions(trace):
         fewer = f"<x>.npartitions // {max(2, round(factor))}"
-        return f"<x> = <x>.repartition(npartitions=max(1, {fewer}))   # or make it with fewer"
-    edge, edge_2d = _readable(factor), _readable(math.sqrt(factor))
-    return (
-        f"chunks = tuple(int(n * {edge_2d}) for n in <x>.chunksize)   # with longer chunks, "
-        f"{edge_2d} times in 2-D, {edge} times in 1-D; `%graphstages --sweep chunk=...` measures it"
-    )
+        return (
+            f"factor = {round(factor)}; <npartitions>   # with fewer partitions\n"
+            f"<x> = <x>.repartition(npartitions=max(1, {fewer}))   # or make fewer partitions"
+        )
+    edges = {1: _readable(factor), 2: _readable(math.sqrt(factor))}
+    how = f"longer chunks, {edges[2]} times in 2-D, {edges[1]} times in 1-D"
+    lines = [f"factor = {math.ceil(float(edges[n]))}; <chunks{n}>   # longer chunks" for n in edges]
+    lines.append(f"chunks = tuple(int(n * {edges[2]}) for n in <x>.chunksize)   # with {how}; ")
+    return "\n".join(lines) + "`%graphstages --sweep chunk=...` measures it"
 
 
 def _readable(factor: float) -> str:
@@ -198,25 +216,20 @@ def main_functions(trace: Trace) -> Iterable[Finding]:
 
 def scheduler_gc(trace: Trace) -> Iterable[Finding]:
     """Find a garbage collector that holds the scheduler up."""
-    runs = {
-        index: span.duration_ns
-        for index, span in indexed(trace, "gc")
-        if span.lane.partition("/")[0] == _SCHEDULER
-    }
-    busy_ns = sum(runs.values())
-    if busy_ns >= GC_NS and busy_ns >= GC_SHARE * trace.wall_ns:
-        share = busy_ns / trace.wall_ns if trace.wall_ns else 1.0
-        yield Finding(
+    yield from collected(
+        trace,
+        (_SCHEDULER, range(len(trace.spans))),
+        Finding(
             "dask.scheduler-gc",
             "warn",
             "garbage collection held the scheduler up",
-            {"busy_ns": busy_ns, "share": round(share, 3), "runs": len(runs)},
+            {},
             "import gc; client.run_on_scheduler(gc.freeze)   # what lives there now is not "
             "searched any more; fewer, larger tasks make fewer objects",
-            spans=tuple(sorted(runs, key=lambda index: -runs[index])),
-            because=f"{counted(len(runs), 'run')} took {format_ns(busy_ns)}",
-            share=min(share, self_share(trace, "gc")),
-        )
+            share=self_share(trace, "gc"),
+        ),
+        GC_SHARE,
+    )
 
 
 def scheduler_bound(trace: Trace) -> Iterable[Finding]:

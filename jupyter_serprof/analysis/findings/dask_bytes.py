@@ -103,18 +103,25 @@ def _instead_of_embedding(trace: Trace, entry: facts.Record, layer: str) -> str:
         return (
             f'da.to_npy_stack("chunks", da.from_array({name}))   # once; of '
             'da.from_npy_stack("chunks") each task reads its own chunk; or as Zarr'
+            f"\n{WORDS}write it once by `da.to_npy_stack` or as Zarr: each task reads its own chunk"
         )
     if layer in _SLICED_FRAMES:
         return (
             f'{name}.to_parquet("data.parquet")   # once; of dd.read_parquet("data.parquet") each '
-            "task reads its own part"
+            f"task reads its own part\n{WORDS}write it once as Parquet: each task of "
+            "`dd.read_parquet` reads its own part"
         )
     if not any(lane.key == "scheduler" for lane in trace.lanes):
         return f"{name} = dask.delayed({name})   # one key of the graph, to which all tasks refer"
-    return (
-        f"{name} = dask.delayed(client.scatter([{name}], broadcast=True)[0])   # once, to the "
-        f"workers; tasks that are given it then carry its key only{_BY_SCATTER}"
-    )
+    return _scattered(trace, name)
+
+
+def _scattered(trace: Trace, name: str) -> str:
+    """Return the line that sends a value once: as a future, for graphs as a task of their own."""
+    kinds = {word(entry, "kind") for entry in facts.records(trace, "dask.computations")}
+    once = f"client.scatter([{name}], broadcast=True)[0]"
+    made = once if kinds and kinds <= facts.FUTURES else f"dask.delayed({once})"
+    return f"{name} = {made}   # once to each worker; tasks then carry its key only{_BY_SCATTER}"
 
 
 def _large_graphs(trace: Trace) -> Iterable[Finding]:
@@ -154,7 +161,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     crossing = [entry for entry in facts.records(trace, "dask.graph") if word(entry, "object")]
     largest = max(crossing, key=lambda entry: whole(entry, "crossing_bytes") or 0, default={})
     what, name, count = word(largest, "object"), word(largest, "name"), whole(largest, "references")
-    known, lanes = name or NAME, facts.workers(trace).threads
+    lanes = facts.workers(trace).threads
     called = f"`{name}`" if name else f"the same {_kind(largest) or 'data'}"
     often = f"with {format_count(count)} tasks" if count else "again and again"
     yield Finding(
@@ -162,8 +169,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"{called} was sent {often}, {format_bytes(left)} in all",
         {"graph_bytes": sent, "dispatched_bytes": left, "tasks": tasks, "object": what or None},
-        f"{known} = dask.delayed(client.scatter([{known}], broadcast=True)[0])   # "
-        f"once to each worker; tasks then carry its key only{_BY_SCATTER}",
+        _scattered(trace, name or NAME),
         spans=facts.spans_of(trace, "dask.dispatch.encode") or _sent(trace),
         because=f"the graph had {format_bytes(sent)}, {format_ratio(left / sent)} as much left the "
         f"scheduler{f', most of it {what}' if what else ''}",

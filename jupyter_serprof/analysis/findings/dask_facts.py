@@ -21,6 +21,8 @@ OF_EACH_TASK = (
     *("dask.schedule", "dask.queue", "dask.report", "dask.worker"),
     *("dask.optimize", "dask.materialize"),
 )
+#: Computations of futures.
+FUTURES = frozenset({"submit", "map"})
 #: What makes the partitions of a data frame, as Dask names its tasks.
 _BAGS = ("from_sequence", "bag-", "read-text", "foldbinop")
 _SOURCES = ("frompandas", "readcsv", "readparquet", "frommap")

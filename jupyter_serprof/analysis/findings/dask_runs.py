@@ -41,7 +41,6 @@ HELD, TOGETHER = (0.8, 1.45), 1.5
 _EXECUTE, _FINAL = "dask.execute", "finalize"
 #: Classes of dask.dataframe whose methods make steps.
 _FRAMES = ("DataFrame.", "FrameBase.", "GroupBy.", "Series.")
-_FUTURES = frozenset({"submit", "map"})
 _GATHER = "results = [future.result() for future in <futures>]   # submit all, then wait"
 _TREE = f"{WORDS}combine pairs, then pairs of pairs: they run side by side"
 _COMPUTE = "import dask; results = dask.compute(*<computed>)   # all in one computation"
@@ -85,7 +84,7 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"{what if is_loop else f'{count} tasks `{name}`'} ran one after the other",
         {"tasks": count, "computations": graphs, "workers": lanes, "busy_ns": busy_ns},
-        _TREE if not is_loop else _GATHER if kinds and kinds <= _FUTURES else _COMPUTE,
+        _TREE if not is_loop else _GATHER if kinds and kinds <= facts.FUTURES else _COMPUTE,
         spans=facts.spans_of(trace, _EXECUTE),
         because=f"{format_ns(busy_ns)} of work, on one of {lanes} workers at a time",
         share=share,

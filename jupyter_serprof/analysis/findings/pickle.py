@@ -1,9 +1,10 @@
-"""Findings about pickle itself: its protocol, its pages, many small objects, what it refuses."""
+"""Findings about pickle itself, its objects and what it refuses; about imports and collections."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import replace
 
 from jupyter_serprof.analysis.spans import NAME, WORDS, indexed, inside, number, self_share, text
 from jupyter_serprof.model import Finding, Limits, Span, Trace
@@ -42,6 +43,7 @@ MOST_SHARE = 0.5
 #: plain object and 1 to 10 us for one with a reducer. Longer: its reducers are slow.
 PLAIN_NS, REDUCED_NS = 1_000, 20_000
 FORMS = f"%serprof --try {NAME}   # measures it in other forms (arrays, Arrow) where they fit"
+IMPORT_SHARE, IMPORT_NS, _IMPORT = 0.1, 10_000_000, "import "
 GC_NS = 20_000_000
 GC_SHARE = 0.2
 _SERIALIZING = ("pickle.", "ray.")
@@ -248,30 +250,74 @@ def without_part(path: str, kind: str) -> tuple[str, str]:
     return line, because
 
 
+def first_use_imports(trace: Trace) -> Iterable[Finding]:
+    """Modules loaded while the code ran, here or on the workers of a cluster that was there."""
+    loaded, share = list(indexed(trace, "import")), self_share(trace, "import")
+    # A worker that starts imports for each computation anew: that is no import by its name.
+    here = {at: span.duration_ns for at, span in loaded if span.lane.startswith("client")}
+    there = {at: s.duration_ns for at, s in loaded if at not in here and s.name.startswith(_IMPORT)}
+    where, remedy, imports = "modules were imported", "", here
+    if sum(there.values()) > sum(here.values()):
+        imports, longest = there, max(there, key=there.__getitem__)
+        module = trace.spans[longest].name.removeprefix(_IMPORT)
+        where = f"workers imported `{module}`"
+        remedy = f'client.run(exec, "import {module}")   # once, before it, on all workers'
+    elif 2 * sum(here[at] for at in inside(trace, "ray.store") & here.keys()) >= sum(here.values()):
+        remedy = "ray.put(None)   # once, before what is measured: pays the imports"
+    took_ns = round(share * trace.wall_ns)
+    if imports and took_ns >= IMPORT_NS and share >= IMPORT_SHARE:
+        yield Finding(
+            "python.first-use-imports",
+            "info",
+            f"{where} for the first time, paid once",
+            {"self_ns": took_ns, "count": len(imports)},
+            remedy,
+            spans=tuple(imports),
+            because=f"{format_ns(took_ns)} that are no serialization, and not in the next run",
+            share=share,
+        )
+
+
 def collector(trace: Trace) -> Iterable[Finding]:
     """Python's collector runs while objects are pickled or made: it searches all of them each time.
 
     Only runs inside of serialization count: others are not shortened by what is proposed.
     """
     stages = {span.stage for span in trace.spans if span.stage.startswith(_SERIALIZING)}
-    pickling = inside(trace, *stages)
-    runs = {
-        index: span.duration_ns
-        for index, span in indexed(trace, "gc")
-        if span.lane.partition("/")[0] == "client" and index in pickling
-    }
-    busy_ns = sum(runs.values())
-    share = busy_ns / trace.wall_ns if trace.wall_ns else 0.0
-    if busy_ns >= GC_NS and share >= GC_SHARE:
-        yield Finding(
+    yield from collected(
+        trace,
+        ("client", inside(trace, *stages)),
+        Finding(
             "python.gc",
             "warn",
             "garbage collection ran while objects were pickled",
-            {"busy_ns": busy_ns, "share": round(share, 3), "runs": len(runs)},
+            {},
             "import gc; gc.disable()   # before it; behind it, also after an error: gc.enable()",
-            spans=tuple(sorted(runs, key=lambda index: -runs[index]))[:20],
+            share=1.0,
+        ),
+        GC_SHARE,
+    )
+
+
+def collected(
+    trace: Trace, where: tuple[str, Container[int]], told: Finding, least_share: float
+) -> Iterable[Finding]:
+    """Fill a finding about the runs of the collector in a process, if they took long there."""
+    process, among = where
+    runs = {
+        index: span.duration_ns
+        for index, span in indexed(trace, "gc")
+        if span.lane.partition("/")[0] == process and index in among
+    }
+    busy_ns = sum(runs.values())
+    if busy_ns >= GC_NS and busy_ns >= least_share * trace.wall_ns:
+        share = busy_ns / trace.wall_ns if trace.wall_ns else 1.0
+        yield replace(
+            told,
+            evidence={"busy_ns": busy_ns, "share": round(share, 3), "runs": len(runs)},
+            spans=tuple(sorted(runs, key=lambda index: -runs[index])),
             because=f"{counted(len(runs), 'run')} took {format_ns(busy_ns)}",
-            share=min(1.0, share),
+            share=min(share, told.share or 0.0),
         )
 
 
@@ -281,5 +327,6 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     slow_for_its_bytes,
     slice_of_a_table,
     unpicklable,
+    first_use_imports,
     collector,
 )

@@ -169,7 +169,7 @@ class Agent:
         """Note the import of a module; the client's process sees its own."""
         lane = self.lane_here() if self.has_own_process else None
         if lane is not None:
-            self.blocks.add(lane, "import", "import " + name.partition(".")[0], start, end)
+            self.blocks.add(lane, "import", "import " + name, start, end)
 
     def drain(self, at: int) -> None:
         """Note when the socket had taken a graph."""
