@@ -185,5 +185,5 @@ def notes_of(comparison: Comparison, shown: Sequence[Change]) -> Iterator[str]:
     yield from comparison.notes
     if any(change.low is not None for change in comparison.changes):
         noise = comparison.noise_share
-        share = "" if noise is None else f"the same code against itself: ±{format_share(noise)}"
+        share = f"the same code against itself: ±{format_share(noise or 0)}" if noise else ""
         yield "; ".join(filter(None, (comparison.method.rstrip("."), share)))

@@ -13,7 +13,7 @@ from jupyter_serprof.model import load as load_document
 from jupyter_serprof.model.files import SUFFIX, content_of, save_document, write_whole
 from jupyter_serprof.model.private import without_names
 from jupyter_serprof.timelines import import_timeline, is_timeline
-from jupyter_serprof.views.blame import anatomy_lines
+from jupyter_serprof.views.blame import anatomy_trace
 from jupyter_serprof.views.compare import comparison_lines
 from jupyter_serprof.views.figure import png, svg
 from jupyter_serprof.views.flat import Given, chrome_trace, csv_text, no_document, rows_of
@@ -40,11 +40,8 @@ def _written(document: Given, path: str) -> str | bytes | None:
         return csv_text(rows_of(document))
     if ending.endswith(".md"):
         return markdown(document)
-    if isinstance(document, Anatomy | Comparison):
-        message = (
-            f"{type(document).__name__} is written as .md or .csv only. What can be loaded and "
-            "drawn: %serprof --blame x --save FILE, or sp.save(sp.compare(f, g), FILE) of functions"
-        )
+    if isinstance(document, Comparison):
+        message = "Comparison is written as .md or .csv only; of sp.compare(f, g) as all others"
         raise UsageError(message)
     if not isinstance(document, Trace | Sweep):
         raise no_document(document)
@@ -114,8 +111,7 @@ def show(document: Given, view: str | None = None) -> None:
     Parameters
     ----------
     document
-        A trace or a sweep, fresh or loaded; or a comparison or an anatomy of ``sp.blame``, which
-        are text everywhere.
+        A trace, a sweep or an anatomy of ``sp.blame``; or a comparison, which is text everywhere.
     view
         Name of a view; None chooses the one that fits.
 
@@ -134,16 +130,20 @@ def show(document: Given, view: str | None = None) -> None:
 
 def bundle(document: Given, view: str | None = None) -> tuple[dict[str, object], dict[str, object]]:
     """Return what a front end displays, by MIME type, and its metadata."""
+    document = _drawable(document)
     if isinstance(document, Trace | Sweep):
         return drawn(document, view=view)
     return {"text/plain": _text(document, view)}, {}
 
 
+def _drawable(document: Given) -> Given:
+    return anatomy_trace(document) if isinstance(document, Anatomy) else document
+
+
 def _text(document: Given, view: str | None) -> str:
+    document = _drawable(document)
     if isinstance(document, Trace | Sweep):
         return text(document, view=view, width=screen_width())
-    if isinstance(document, Anatomy):
-        return "\n".join(anatomy_lines(document, screen_width()))
     if isinstance(document, Comparison):
         return "\n".join(comparison_lines(document, screen_width()))
     raise no_document(document)
@@ -176,6 +176,7 @@ def save(
     if private is None:
         private = os.environ.get("SERPROF_PRIVATE", "") not in ("", "0")
     document = without_names(document) if private else document
+    document = document if path.lower().endswith((".csv", ".md")) else _drawable(document)
     content = _written(document, path)
     if content is None and isinstance(document, Trace | Sweep):
         save_document(document, path)

@@ -13,7 +13,7 @@ from jupyter_serprof.analysis.anatomy import (
     unpicklable_parts,
 )
 from jupyter_serprof.analysis.spans import total
-from jupyter_serprof.model import Anatomy, Part, Trace
+from jupyter_serprof.model import Anatomy, Part, Summary, Trace
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
     ColumnUnit,
@@ -23,6 +23,7 @@ from jupyter_serprof.model.units import (
     format_count,
     format_ns,
     format_share,
+    shortened,
 )
 from jupyter_serprof.views.kit.lines import clip, hang, listed, plain, wrap
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, Sheet
@@ -39,6 +40,13 @@ _INDENT = "  "
 _PATHS = (44, 36, 28, 20, 12)
 _KINDS = (28, 20, 14)
 _UNPICKLABLE, _NOT_OPENED = "unpicklable", "not opened"
+
+
+def anatomy_trace(anatomy: Anatomy) -> Trace:
+    """Return a document that has nothing but an anatomy: what can be drawn, and loaded again."""
+    fact, *more = blame_facts(anatomy) or [""]
+    said = Summary(shortened(blame_sentence(anatomy)), (fact,), details=tuple(more))
+    return Trace(name=anatomy.name, started="", wall_ns=0, anatomies=(anatomy,), summary=said)
 
 
 def anatomy_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:

@@ -181,6 +181,8 @@ def _points(sweep: Sweep) -> Rows:
         )
         for point in sweep.points
     ]
+    if not lines:  # who is to blame for that
+        return Rows(("variant", "reason"), [(each.key, each.reason) for each in sweep.variants])
     return Rows((*_POINTS, *(f"{key}_ns" for key in keys)), lines)
 
 

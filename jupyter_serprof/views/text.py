@@ -73,7 +73,7 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
         _head(doc, columns),
         *(anatomy_blocks(doc, columns) if isinstance(doc, Trace) else ()),
         *compared[:1],
-        picture,
+        [] if isinstance(doc, Trace) and doc.anatomies and not doc.wall_ns else picture,
         [line for label, said in remarks.findings_of(doc) for line in hang(label, said, columns)],
     ]
     details = [

@@ -138,8 +138,10 @@ def test_show_prints_text_without_a_shell(
     """In a program the picture is text on standard output."""
     sp.show(trace)
     sp.show(sweep)
+    sp.show(sp.blame({"a": [1] * 1000, "b": 2}))
 
     out, err = capsys.readouterr()
+    assert 'it["a"]' in out
     assert "Pickle" in out
     assert "pickle in-band" in out
     assert err == ""
@@ -159,20 +161,13 @@ def test_what_is_no_document_is_a_type_error_in_words(
     assert "sp.sweep(" in str(caught.value) or "sp.roundtrip(" in str(caught.value)
 
 
-def test_an_anatomy_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None:
-    """What sp.blame returned is a tree of characters, as in a notebook."""
-    sp.show(sp.blame({"a": [1] * 1000, "b": 2}))
+def test_an_anatomy_that_is_the_value_of_a_cell_is_drawn(shell: InteractiveShell) -> None:
+    """As what ``--blame`` shows: picture, document and text."""
+    data, _ = shell.display_formatter.format(sp.blame([b"x" * 10_000]))  # type: ignore[union-attr]  # it has one
 
-    assert 'it["a"]' in capsys.readouterr().out
-
-
-def test_an_anatomy_that_is_the_value_of_a_cell_is_its_tree(shell: InteractiveShell) -> None:
-    """Not a line of code that holds every part."""
-    anatomy = sp.blame([b"x" * 10_000])
-    data, _ = shell.display_formatter.format(anatomy)  # type: ignore[union-attr]  # it has one
-
+    assert sorted(data) == ["application/vnd.jupyter-serprof.v1+json", "image/png", "text/plain"]
     assert "10.0 kB" in data["text/plain"]
-    assert "Part(" not in data["text/plain"]
+    assert "no stage" not in data["text/plain"]
 
 
 @pytest.mark.parametrize("path", ["", "folder/", b"", b"x.pdf"])

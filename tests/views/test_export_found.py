@@ -159,14 +159,21 @@ def test_what_is_no_document_is_refused_in_words(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("given", [ANATOMY, CHANGES])
 @pytest.mark.parametrize("ending", ["json", "png", "html", "trace.json"])
-def test_what_is_only_a_table_says_what_can_be_drawn(
-    tmp_path: Path, given: Anatomy, ending: str
-) -> None:
-    """And how to get it."""
+def test_what_is_only_a_table_says_what_can_be_drawn(tmp_path: Path, ending: str) -> None:
+    """A comparison; an anatomy is drawn, and loaded again."""
     with pytest.raises(UsageError, match=r"written as \.md or \.csv only"):
-        sp.save(given, tmp_path / f"x.{ending}")
+        sp.save(CHANGES, tmp_path / f"x.{ending}")
+    sp.save(ANATOMY, tmp_path / f"y.{ending}")
+    assert ending != "json" or sp.load(tmp_path / "y.json").anatomies == (ANATOMY,)  # type: ignore[union-attr]
+
+
+def test_who_is_to_blame_for_no_run_is_told_as_csv(tmp_path: Path) -> None:
+    """Of a round trip of what cannot be pickled: a line for each way, not heads alone."""
+    sp.save(sp.roundtrip({"a": threading.Lock()}, transports=["pickle"]), tmp_path / "x.csv")
+
+    heads, way = (tmp_path / "x.csv").read_text("utf-8").splitlines()
+    assert (heads, way.split(",")[0], "[" in way) == ("variant,reason", "pickle", True)
 
 
 def test_a_table_that_a_document_lacks_is_refused_with_those_it_has() -> None:

@@ -90,22 +90,16 @@ def _at(entry: ChunkFacts, parameter: str) -> str:
 
 
 def _because(found: Recommendation, parameter: str) -> str:
-    if not found.is_told:
-        return _as_long(found, parameter)
     best, low, high = (found.sizes[at] for at in (found.best, found.low, found.high))
+    if not found.is_told:
+        walls = sorted(entry.wall_ns for entry in found.sizes)
+        ends = f"{_at(found.sizes[0], parameter)} to {_at(found.sizes[-1], parameter)}"
+        times = f"{units.format_ns(walls[0])} to {units.format_ns(walls[-1])}"
+        why = "and the runs spread as much" if found.is_repeated else "with one warm run of each"
+        return f"all {len(walls)} sizes, {ends}, take {times}, {why}"
     alike = f"{_at(low, parameter)} to {_at(high, parameter)} cannot be told from it"
     limits = [_limit_text(each, best, parameter) for each in (found.below, found.above) if each]
     return "; ".join([*([] if low is high else [alike]), *limits])
-
-
-def _as_long(found: Recommendation, parameter: str) -> str:
-    walls = [entry.wall_ns for entry in found.sizes]
-    ends = f"{_at(found.sizes[0], parameter)} to {_at(found.sizes[-1], parameter)}"
-    why = "and the runs spread as much" if found.is_repeated else "with one warm run of each"
-    return (
-        f"all {len(walls)} sizes, {ends}, take "
-        f"{units.format_ns(min(walls))} to {units.format_ns(max(walls))}, {why}"
-    )
 
 
 def limit_names(limit: Limit | None) -> str:

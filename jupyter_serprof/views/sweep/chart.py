@@ -118,9 +118,8 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     key += _put_best_line(sheet, chart, sweep)
     turns = (each for each in sweep.crossovers if each.cold != bool(warm))
     pairs = {frozenset((each.faster, each.slower)): each for each in turns}
-    known = list(pairs.values())
-    shown = enumerate(known[:_BRACKETS])
-    key += [_put_crossover(sheet, chart, lines, each, at) for at, each in shown]
+    known = list(pairs.values())[:_BRACKETS]
+    key += [_put_crossover(sheet, chart, lines, each, at) for at, each in enumerate(known)]
     _put_names(sheet, chart, lines)
     sheet.y = chart.bottom + 28
     for said in key:
