@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.model import lazy
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -58,20 +60,8 @@ __all__ = [
     "try_remedies",
 ]
 
-_MODEL_NAMES = ("RegressionError", "SerprofError", "Sweep", "Trace")
-
-
-def __getattr__(name: str) -> object:
-    """Import the public names when they are first used: importing the package stays cheap."""
-    if name not in __all__:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module
-
-    home = "jupyter_serprof.model" if name in _MODEL_NAMES else "jupyter_serprof.api"
-    value: object = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+#: Importing the package stays cheap.
+__getattr__ = lazy(__name__)
 
 
 def __dir__() -> list[str]:

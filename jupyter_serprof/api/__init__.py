@@ -53,39 +53,8 @@ if TYPE_CHECKING:
     from jupyter_serprof.views.flat import to_dataframe
     from jupyter_serprof.views.notebook.bundle import Live
 
-#: Where each name lives.
-_HOMES = {
-    "jupyter_serprof.api.comparisons": "check_limit compare document_of trip_like",
-    "jupyter_serprof.api.documents": "bundle checked_path load save show to_markdown",
-    "jupyter_serprof.api.objects": "blame try_remedies",
-    "jupyter_serprof.api.recordings": "graphstages profile record stage_recording",
-    "jupyter_serprof.api.sweeps": "chunk_sweep roundtrip size_sweep sweep",
-    "jupyter_serprof.capture.interrupts": "held",
-    "jupyter_serprof.capture.recorder": "span",
-    "jupyter_serprof.experiments.blame.keeper": "TryingRecording",
-    "jupyter_serprof.experiments.blame.recording": "BlameRun blame_graph",
-    "jupyter_serprof.experiments.chunks.sweep": "ChunkSweep",
-    "jupyter_serprof.experiments.compare.limit": "limit_share",
-    "jupyter_serprof.experiments.compare.repeats": "Repeats",
-    "jupyter_serprof.experiments.compare.runs": "Against stopped",
-    "jupyter_serprof.experiments.compare.samples": "check_question",
-    "jupyter_serprof.experiments.engine.experiment": "Experiment complete kept resume run",
-    "jupyter_serprof.experiments.engine.order": "log_spaced",
-    "jupyter_serprof.experiments.graphs.repeats": "GraphRepeats",
-    "jupyter_serprof.experiments.graphs.stages": "GraphStages explained",
-    "jupyter_serprof.experiments.graphs.values": "is_collection list_collections require_dask",
-    "jupyter_serprof.experiments.remedies.code": "try_code",
-    "jupyter_serprof.experiments.remedies.graph": "DaskTryout",
-    "jupyter_serprof.experiments.remedies.value": "Tryout",
-    "jupyter_serprof.experiments.roundtrip.trip": "RoundTrip",
-    "jupyter_serprof.timelines": "import_timeline",
-    "jupyter_serprof.views.flat": "to_dataframe",
-    "jupyter_serprof.views.notebook.bundle": "Live",
-}
-
-
 #: A first recording waits for no sweep.
-__getattr__ = lazy(__name__, _HOMES)
+__getattr__ = lazy(__name__)
 
 
 def _bundle(document: object) -> object:

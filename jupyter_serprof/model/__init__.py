@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,35 +51,29 @@ if TYPE_CHECKING:
         Waterfall,
     )
 
-#: Where each name lives.
-_HOMES = {
-    "jupyter_serprof.model.anatomy": "Anatomy Part",
-    "jupyter_serprof.model.document": "from_document to_document",
-    "jupyter_serprof.model.errors": (
-        "DocumentError ProbeUnavailable RegressionError SerprofError UsageError WrongTypeError"
-    ),
-    "jupyter_serprof.model.files": "load save_document",
-    "jupyter_serprof.model.stages": "STAGES describe stage stages_of",
-    "jupyter_serprof.model.sweep": "Crossover Fit Point Sweep SweepTrace Variant",
-    "jupyter_serprof.model.trace": (
-        "Change Comparison Finding Group Heading Lane Limits ProbeReport Quality Row Span Stage "
-        "Summary Table TableColumn Trace Waterfall"
-    ),
-}
 
+def lazy(module: str) -> Callable[[str], object]:
+    """Return the ``__getattr__`` of a module: what it imports for type checkers, at first use."""
 
-def lazy(module: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the ``__getattr__`` of a module that imports a name from its home at first use."""
+    @cache
+    def homes() -> Mapping[str, str]:
+        import ast
+        import inspect
+
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+        blocks = (node.body for node in tree.body if isinstance(node, ast.If))
+        found = (line for line in chain(*blocks) if isinstance(line, ast.ImportFrom))
+        ours = [line for line in found if f"{line.module}".startswith("jupyter_serprof.")]
+        return {one.name: f"{line.module}" for line in ours for one in line.names}
 
     def get(name: str) -> object:
-        for home, names in homes.items():
-            if name in names.split():
-                known = vars(sys.modules[module])
-                return known.setdefault(name, getattr(import_module(home), name))
-        message = f"module {module!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        if name.startswith("__") or name not in homes():
+            message = f"module {module!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        known = vars(sys.modules[module])
+        return known.setdefault(name, getattr(import_module(homes()[name]), name))
 
     return get
 
 
-__getattr__ = lazy(__name__, _HOMES)
+__getattr__ = lazy(__name__)
