@@ -82,45 +82,32 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
             )
 
 
-def small_objects(trace: Trace) -> Iterable[Finding]:
-    """Pickles far below the speed of a copy that hold very many objects, which explain the time."""
-    for index, span, size in _slow(trace):
-        if not _is_many(span):
-            continue
-        count = number(span, "objects") or 1
-        yield Finding(
-            "pickle.small-objects",
-            "warn",
-            f"about {format_count(_rounded(count))} small objects were pickled one by one",
-            {**_evidence(span, size, trace), "objects": count},
-            FORMS,
-            spans=(index,),
-            because=f"{_slowly(span, size, trace)}, {format_ns(span.duration_ns / count)} each",
-            share=self_share(trace, span.stage),
-        )
-
-
 def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
-    """Pickles far below the speed of a copy, which nothing that was recorded explains.
+    """Pickles far below the speed of a copy: of very many objects, or nothing recorded explains it.
 
     Reducers of the user may be slow or compress, or the machine was busy: that is not recorded.
     Of little a pickle is slow that takes much of the time.
     """
-    for index, span, size in _slow(trace, least_bytes=1):
-        if not _is_many(span):
-            yield Finding(
-                "pickle.slow",
-                "info",
-                f"a pickle of {format_bytes(size)} took {format_ns(span.duration_ns)}",
-                _evidence(span, size, trace),
-                f"{_ASK}it is",
-                spans=(index,),
-                because=_slowly(span, size, trace),
-                share=self_share(trace, span.stage) if size < SMALL_BYTES else None,
-            )
+    for index, span, size in _slow(trace):
+        is_many, count = _is_many(span), number(span, "objects") or 1
+        if is_many and size < SMALL_BYTES:
+            continue
+        each = f", {format_ns(span.duration_ns / count)} each"
+        yield Finding(
+            "pickle.small-objects" if is_many else "pickle.slow",
+            "warn" if is_many else "info",
+            f"about {format_count(_rounded(count))} small objects were pickled one by one"
+            if is_many
+            else f"a pickle of {format_bytes(size)} took {format_ns(span.duration_ns)}",
+            _evidence(span, size, trace) | ({"objects": count} if is_many else {}),
+            FORMS if is_many else f"{_ASK}it is",
+            spans=(index,),
+            because=_slowly(span, size, trace) + each * is_many,
+            share=self_share(trace, span.stage) if is_many or size < SMALL_BYTES else None,
+        )
 
 
-def _slow(trace: Trace, least_bytes: int = SMALL_BYTES) -> Iterable[tuple[int, Span, int]]:
+def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
     """Yield (index, span, in-band bytes) of pickles far below the speed of a copy."""
     warm, told = trace.limits.memcpy_bytes_per_s, set()
     for key in ("pickle.dumps", "ray.pickle"):
@@ -129,7 +116,7 @@ def _slow(trace: Trace, least_bytes: int = SMALL_BYTES) -> Iterable[tuple[int, S
             work_ns = span.duration_ns - _new_pages_ns(span, trace.limits)
             least_ns = max(SLOW_SHARE * trace.wall_ns, size * SLOW_NS_PER_BYTE)
             is_small = size < SMALL_BYTES and work_ns < least_ns
-            if not warm or size < least_bytes or is_small or work_ns < SMALL_NS:
+            if not warm or not size or is_small or work_ns < SMALL_NS:
                 continue
             # What was handed over is not in the rate.
             if number(span, "out_of_band_bytes") or size >= SMALL_SHARE * warm * work_ns / 1e9:
@@ -323,7 +310,6 @@ def collected(
 
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     old_protocol,
-    small_objects,
     slow_for_its_bytes,
     slice_of_a_table,
     unpicklable,
