@@ -428,10 +428,10 @@ def test_what_workers_guess_of_the_clock_of_their_own_process_moves_no_task(
     assert 0 <= ordered[0] < ordered[-1] <= trace.wall_ns
 
 
-def test_a_client_that_is_made_in_the_recording_is_not_taken_for_another(
+def test_a_client_that_is_made_and_closed_in_the_recording_is_seen_on_its_cluster(
     outside_client: Client,
 ) -> None:
-    """Its graph has no agent: that is said, and what others' clusters did is not shown for it."""
+    """As in a script: its first graph brings agents, its close waits for what they noted."""
 
     def made() -> object:
         address = outside_client.scheduler.address
@@ -441,9 +441,9 @@ def test_a_client_that_is_made_in_the_recording_is_not_taken_for_another(
     value, trace = recorded(made)
 
     assert value == -5
-    assert probe(trace, "dask").level == "client only"
-    assert probe(trace, "dask").unseen
-    assert not has_row(trace, "dask.schedule")
+    assert probe(trace, "dask").level == "scheduler and workers"
+    assert row(trace, "dask.execute").count == 1
+    assert has_row(trace, "dask.schedule")
 
 
 def test_a_failed_import_shows_no_frame_of_ours(outside_client: Client) -> None:

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain, count, islice
 from typing import Any
 
@@ -214,6 +215,7 @@ class DaskProbe(Probe):
     def __init__(self, *, detail: bool = False) -> None:
         super().__init__(detail=detail)
         self._clusters: list[Cluster] = []
+        self._meeting = threading.Lock()
         self._loops: set[int] = set()
         #: The clusters that graphs were sent to; all of them where none was.
         self._used: list[Cluster] = []
@@ -223,8 +225,28 @@ class DaskProbe(Probe):
         self._numbers = count()
 
     def places(self) -> list[Place]:
-        """Return the places of the client."""
-        return client_places(self._note_frames)
+        """Return the places of the client; one that is made later is met by its first graph."""
+        sending, *others = client_places(self._note_frames)
+        ends = (f"distributed.client:Client.{name}" for name in ("close", "shutdown"))
+        closing = (Place(path, "dask.wait", "dask.wait", before=self._leave) for path in ends)
+        return [replace(sending, before=self._meet), *others, *closing]
+
+    def _meet(self, args: Any, kwargs: Any) -> tuple[Any, Any, None]:  # noqa: ANN401
+        """Send agents to the cluster of a client that was made during the recording."""
+        client = args[0]
+        with self._meeting:  # graphs may be sent by several threads
+            if not any(client in cluster.clients for cluster in self._clusters):
+                # Those that wait on their own event loop must not be held up there.
+                self._start_clusters([client], 0.0 if client.asynchronous else patience_s())
+        return args, kwargs, None
+
+    def _leave(self, args: Any, kwargs: Any) -> tuple[Any, Any, None]:  # noqa: ANN401
+        """Fetch what the agents noted before the last client of a cluster is gone."""
+        for cluster in self._clusters:
+            others = [client for client in cluster.clients if client.status != "closed"]
+            if others == [args[0]] and not args[0].asynchronous:
+                cluster.stop(time.monotonic() + patience_s())
+        return args, kwargs, None
 
     def _note_frames(self, token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG002
         """Note in-band and out-of-band bytes, and hold the graph if it is a large one."""
@@ -236,16 +258,17 @@ class DaskProbe(Probe):
 
     def arm(self, recorder: Recorder) -> None:
         """Ship the agents first: they are the inner ones, and what they cost is not recorded."""
-        self._start_clusters()
+        client = sys.modules["distributed.client"].Client
+        self._start_clusters(list(client._instances), patience_s())  # noqa: SLF001  (no public list)
         super().arm(recorder)
 
-    def _start_clusters(self) -> None:
-        client = sys.modules["distributed.client"].Client
-        for cluster in clusters_of(list(client._instances)):  # noqa: SLF001  (no public list)
-            self._clusters.append(cluster)
+    def _start_clusters(self, clients: Sequence[Any], seconds: float) -> None:
+        new = list(clusters_of(clients))
+        self._clusters += new
+        for cluster in new:
             cluster.start()
-        until = time.monotonic() + patience_s()
-        for cluster in self._clusters:
+        until = time.monotonic() + seconds
+        for cluster in new:
             cluster.settle(until)
 
     def remove(self) -> None:
