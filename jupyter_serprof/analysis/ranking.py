@@ -18,7 +18,7 @@ from jupyter_serprof.model.units import format_share
 
 BASELINE = "pickle"
 _HANDS_OVER = "pickle-oob"
-_OUTSIDE = "outside the ranking: it "
+_OUTSIDE = "not compared: it "
 _SAME_AS = "did the same as "
 #: So much of the bytes may be shared before a time is no longer that of moving them.
 _SHARED = 0.1

@@ -329,7 +329,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (in_band(2_000_000, "", large_bytes=0), in_band(2_000_000, "object", large_bytes=0)),
     ],
     "pickle.slice": [(sliced(100_001), sliced(100_000))],
-    "ray.msgpack-walk": [
+    "ray.element-walk": [
         (walked(9_999, 20), walked(10_000, 20)),
         (walked(10_000, 9.9), walked(10_000, 10)),
         (

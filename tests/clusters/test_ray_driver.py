@@ -129,7 +129,7 @@ def test_elements_of_a_list_are_counted() -> None:
         assert detail(trace, "ray.pickle", "elements") == 20_000
         assert detail(trace, "ray.pickle", "element_type") == "float64"
     # The walk is told by its share of the time, most of which a collection may take once.
-    said = [finding for trace in walked for finding in findings(trace, "ray.msgpack-walk")]
+    said = [finding for trace in walked for finding in findings(trace, "ray.element-walk")]
     assert {finding.evidence["elements"] for finding in said} == {20_000}
     assert not has_row(plain, "ray.pickle")
 

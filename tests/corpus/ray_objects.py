@@ -16,7 +16,7 @@ def put_and_get(value):
     return ray.get(ray.put(value))
 
 
-@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.msgpack-walk")
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.element-walk")
 def list_of_numpy_numbers():
     """A list of numpy's numbers: a callback for each."""
     array = np.arange(SIZE / 10)
@@ -32,7 +32,7 @@ def list_of_floats():
     return (lambda: put_and_get(values)[5]), (lambda: float(put_and_get(array)[5]))
 
 
-@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.msgpack-walk")
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.element-walk")
 def many_small_arrays():
     """A dict of thousands of small arrays, where one two-dimensional array would do."""
     table = np.random.default_rng(0).random((30_000, 20))

@@ -125,7 +125,7 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
         # Of a list only the first element was looked at.
         first = f"; the first is of type `{kind}`" if kind else ""
         yield Finding(
-            "ray.msgpack-walk",
+            "ray.element-walk",
             "warn",
             f"Ray walked {format_count(total)} elements one by one",
             {"elements": total, "element_type": kind or None},

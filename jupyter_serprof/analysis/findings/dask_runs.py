@@ -116,7 +116,7 @@ def one_task(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "dask.one-task" if joined is None else "dask.delayed-collection",
             "warn",
-            f"`{name}` ran as one task, the other workers had nothing to do"
+            f"`{name}` ran as one task, the other worker{'s' * (lanes > 2)} had nothing to do"  # noqa: PLR2004
             if joined is None
             else f"`{name}` got {format_bytes(size)} of chunks joined in one task",
             {"task_ns": took_ns, "workers": lanes}

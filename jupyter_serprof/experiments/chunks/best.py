@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.ranking import is_comparable, matters
 from jupyter_serprof.model import Point, stage
-from jupyter_serprof.model.sweep import middle_ns
+from jupyter_serprof.model.sweep import middle_ns, middle_run
 
 #: Fewer sizes make no curve.
 FEWEST_SIZES = 3
@@ -37,7 +37,7 @@ class ChunkFacts:
     busy_share
         How much of the wall time the worker threads computed (0..1), in the median run.
     walls_ns, wall_ns, stages_ns
-        Of the warm runs: the times, and their medians, of each stage too.
+        Of the warm runs: the times, their median, and the stages of the run in the middle.
     """
 
     parameter: float
@@ -95,7 +95,9 @@ class Recommendation:
         """``smallest`` or ``largest`` where the best is the last size measured, else ``""``."""
         if not self.is_told:
             return ""
-        return {0: "smallest", len(self.sizes) - 1: "largest"}.get(self.best, "")
+        is_whole = self.sizes[self.best].chunks == 1  # nothing lies beyond one chunk
+        ends = {0: "smallest", len(self.sizes) - 1: "" if is_whole else "largest"}
+        return ends.get(self.best, "")
 
 
 def recommend(points: Sequence[Point], facts: Sequence[ChunkFacts]) -> Recommendation | None:
@@ -135,10 +137,9 @@ def _warm(points: Sequence[Point], parameter: float) -> list[Point]:
 
 def _measured(points: Sequence[Point], facts: ChunkFacts) -> ChunkFacts:
     own = _warm(points, facts.parameter)
-    families = [_families(point) for point in own]
-    keys = {key for family in families for key in family}
     walls_ns = [point.wall_ns for point in own]
-    stages_ns = {key: middle_ns(family[key] for family in families) for key in sorted(keys)}
+    # Of one run, the one whose bars are drawn: medians of each stage are those of no run.
+    stages_ns = _families(middle_run(own, lambda point: point.wall_ns))
     return replace(facts, walls_ns=walls_ns, wall_ns=middle_ns(walls_ns), stages_ns=stages_ns)
 
 

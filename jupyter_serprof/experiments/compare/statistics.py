@@ -220,6 +220,6 @@ def held_back(
 def machine_text(machine: Machine) -> str:
     """Return what the fixed work says, for a note."""
     return (
-        f"a verdict has to exceed {machine.reach:.2f}×, by the fixed work beside the runs; it is a "  # noqa: RUF001
+        f"up to {machine.reach:.2f}× may be the machine, by fixed work beside the runs; more is a "  # noqa: RUF001
         "hint all the same. To know, run both in turns: sp.compare(f, g)"
     )

@@ -35,8 +35,8 @@ _TIMES = (
     "before and after are of one run, the middle one (of two groups, of the larger), with its "
     "stages; the 95 % intervals of their ratios are of "
 )
-_APART = f"{_TIMES}all runs, by their ranks (Mann-Whitney)"
-_PAIRED = f"{_TIMES}pairs run in turns, by signed ranks (Wilcoxon). A verdict needs 99 %"
+_APART = f"{_TIMES}all runs, by the order of their times"
+_PAIRED = f"{_TIMES}pairs run in turns, by which is faster how often. A verdict needs 99 %"
 _AGAIN = "too few for an interval. Run each side again: --repeat 15"
 
 

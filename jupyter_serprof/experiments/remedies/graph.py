@@ -103,7 +103,8 @@ class DaskTryout(Trials):
             self._notes.append(
                 f"no object of {format_bytes(LARGE_BYTES)} or more is an argument of the tasks of "
                 f"{self._name}: what it embeds is a key of its own already, or held by functions: "
-                f"%graphstages --blame {self._name}"
+                f"%graphstages --blame {self._name}. Only that is tried, no remedy for its tasks: "
+                f"%graphstages {self._name}"
             )
             return ()
         self._plain_bytes = sum(size_bytes(value) or 0 for value, _ in self._large.values())

@@ -357,7 +357,7 @@ def _notes(runs: TransportRuns) -> list[str]:
         notes.append("what comes back is not equal to what was sent")
     if len(runs.warm) > ROUND_TRIP.fewest and (share := _spread_share(runs)) > UNSTABLE_SHARE:
         text = format_share(share, decimals=0)
-        notes.append(f"unstable: the middle half of {len(runs.warm)} warm runs spreads {text}")
+        notes.append(f"unstable: half of the {len(runs.warm)} warm runs lie up to {text} apart")
     return notes
 
 

@@ -430,4 +430,4 @@ def test_runs_of_now_tell_the_noise() -> None:
     assert now is not None
     assert turns.noise_share is not None
     assert now < 0.03 < turns.noise_share
-    assert "signed ranks" in turns.method
+    assert "faster how often" in turns.method

@@ -64,7 +64,7 @@ def test_on_a_machine_that_stayed_as_it_was_a_change_is_told() -> None:
     assert wall(faster) == ("faster", "")
     assert TIMES_APART not in slower.notes
     (note,) = slower.notes
-    assert note.startswith("a verdict has to exceed 1.3")
+    assert note.startswith("up to 1.3")
     assert note.endswith("run both in turns: sp.compare(f, g)")
 
 
