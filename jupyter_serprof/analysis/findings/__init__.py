@@ -105,7 +105,7 @@ def in_band_copy(trace: Trace) -> Iterable[Finding]:
             )
 
 
-def msgpack_walk(trace: Trace) -> Iterable[Finding]:
+def element_walk(trace: Trace) -> Iterable[Finding]:
     """Ray's walk over many small elements, one Python callback for each."""
     walked = {
         index: elements
@@ -290,7 +290,7 @@ def _array_form(trace: Trace, index: int) -> str:
 Rule = Callable[[Trace], Iterable[Finding]]
 RULES: Sequence[Rule] = (
     in_band_copy,
-    msgpack_walk,
+    element_walk,
     same_object_again,
     large_capture,
     cold_first_touch,
