@@ -18,6 +18,7 @@ _SOURCE, _NARROW = {"width": "min(98%, 36rem)"}, {"width": "7rem"}
 _FLOWS = {"flex_flow": "row wrap", "flex": "1 1 20rem"}
 WRAPS = {"flex_flow": "row wrap", "align_items": "center"}
 _ON_ONE_LINE = {"flex_flow": "row wrap", "align_items": "baseline"}
+_SHARED = dict[tuple[Any, ...], Any]()
 _BUDGET, _REPEAT = "time budget", "warm runs"
 _ENDS = {_BUDGET: ("Seconds", 60, 3600), _REPEAT: ("Warm runs", 3, 1000)}
 
@@ -123,7 +124,6 @@ class Choice:
         before = {key: box.value for key, box in self.ways.items()}
         self.ways = {}
         offered = list(self._offer.ways())
-        layout = widget("Layout", width="13rem", margin="0")  # one for all: each is 1 kB of state
         self._unusable = {way.key for way in offered if way.reason}
         for way in offered:
             self.ways[way.key] = widget(
@@ -133,7 +133,7 @@ class Choice:
                 disabled=bool(way.reason),
                 tooltip=way.reason or way.title,
                 indent=False,
-                layout=layout,
+                layout={"width": "13rem", "margin": "0"},
             )
             self.ways[way.key].observe(lambda _: self._show(), "value")
         self.ways_box.children = tuple(self.ways.values())
@@ -180,10 +180,18 @@ class Choice:
 
 
 def widget(kind: str, *children: object, **traits: object) -> Any:  # noqa: ANN401  (a widget)
-    """Return a new widget of a class of ipywidgets, which is imported here first."""
+    """Return a new widget; layouts and styles that are alike are one: 1 kB each in a notebook."""
     import ipywidgets
 
-    return getattr(ipywidgets, kind)(*children, **traits)
+    made = getattr(ipywidgets, kind)
+    for name in {"layout", "style"} & made.class_traits().keys():
+        if isinstance(given := traits.get(name, {}), dict):
+            klass = made.class_traits()[name].klass
+            key = klass, tuple(given.items())
+            if key not in _SHARED or _SHARED[key].comm is None:  # closed with all widgets
+                _SHARED[key] = klass(**given)
+            traits[name] = _SHARED[key]
+    return made(*children, **traits)
 
 
 def _labelled(kind: str, label: str, **traits: object) -> Any:  # noqa: ANN401  (a widget)
@@ -206,11 +214,10 @@ def _lines(texts: Sequence[str]) -> str:
 
 
 def _sizes(words: Words) -> tuple[Any, Any]:
-    steps = {"options": [("1 kB", 1e3), ("10 kB", 1e4)], "index": (0, 1)}
-    sizes = _labelled(
-        "SelectionRangeSlider", words.sizes, layout=_WIDE, continuous_update=False, **steps
-    )
-    number = {"value": _SIZES, "min": 2, "max": _MOST_SIZES, "layout": {"width": "13rem"}}
+    own, short = widget("Layout", **_WIDE), widget("Layout", width="13rem")  # they come and go
+    steps = {"options": [("1 kB", 1e3), ("10 kB", 1e4)], "index": (0, 1), "layout": own}
+    sizes = _labelled("SelectionRangeSlider", words.sizes, continuous_update=False, **steps)
+    number = {"value": _SIZES, "min": 2, "max": _MOST_SIZES, "layout": short}
     return sizes, _labelled("BoundedIntText", "Number of sizes", **number)
 
 

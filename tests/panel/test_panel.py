@@ -327,6 +327,7 @@ def test_what_has_one_size_shows_no_slider() -> None:
     choice.source.value = "d"
 
     assert choice.sizes.layout.display == "none"
+    assert len({each.style for each in choice.ways.values()}) == 1 < len(choice.ways)
     assert (choice.plan.low, choice.plan.high) == (None, None)  # type: ignore[union-attr]
     choice.source.value = "x"
     assert choice.sizes.layout.display is None
