@@ -158,10 +158,7 @@ def short_reason(change: Change) -> str:
 
 
 def reasons_of(comparison: Comparison) -> Iterator[str]:
-    """Yield the reasons that fit into no cell, each once with its lines; not that of the headline.
-
-    Of cold runs there is one a side, whatever is done: beside warm ones they are not told.
-    """
+    """Yield reasons that fit into no cell, each once; of cold runs, one a side, if all are cold."""
     told, shown = headline(comparison), lines_of(comparison)
     points, are_cold = {point_of(change) for change in shown}, {change.cold for change in shown}
     doubted = [

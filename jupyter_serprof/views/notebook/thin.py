@@ -181,10 +181,8 @@ def _with_fewer_details(trace: Trace) -> Trace:
         span if i in kept or not span.details else span._replace(details=None)
         for i, span in enumerate(trace.spans)
     )
-    note = (
-        f"details of the {format_count(len(kept))} longest spans are in this output; "
-        "save all with --save FILE"
-    )
+    whole = "" if "--save" in str(trace.quality.notes) else ". Save the whole with --save FILE"
+    note = f"bytes and page faults of a span are told of the {len(kept)} longest{whole}"
     return replace(noted(trace, note), spans=spans)
 
 
@@ -195,8 +193,8 @@ def _cut(trace: Trace, most: int) -> Trace:
     pointed = [i for finding in trace.findings for i in finding.spans if i < len(spans)]
     kept, places = longest(spans, most, pointed)
     note = (
-        f"{format_count(len(spans))} spans were measured; the {format_count(len(kept))} longest "
-        "are in this output, all totals are exact. Save the whole with --save FILE"
+        f"{format_count(len(kept))} of {format_count(len(spans))} spans are in this output, the "
+        "longest; all totals are exact. Save the whole with --save FILE"
     )
     findings = tuple(
         replace(finding, spans=tuple(places[span] for span in finding.spans if span in places))

@@ -140,10 +140,7 @@ def _numbers(trace: Trace, ns: int, digits: int) -> tuple[str, str]:
 
 
 def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
-    """Name lanes by their kind, and by their key where two of one kind are drawn.
-
-    Threads of Dask's workers do the same things: a row has their kind.
-    """
+    """Name lanes by their kind, by their key where two of one kind are drawn that differ."""
     keys = dict.fromkeys(row.lane for row in waterfall.rows)
     kinds = {lane.key: lane.kind for lane in trace.lanes}
     counts = Counter(kinds.get(key, key) for key in keys)
