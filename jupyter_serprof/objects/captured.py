@@ -28,7 +28,7 @@ _WRAPPERS = 9
 #: What changes a list, a dict or a set; what classes of others mean by it is theirs.
 _CHANGES = {"add", "append", "extend", "insert", "setdefault", "update"}
 _KEPT, _MODULE, _STORE = (list, dict, set), types.ModuleType, "STORE_GLOBAL"
-_WAITS = {"ray.get", "ray.wait"}
+_WAITS, _LIBRARIES = {"ray.get", "ray.wait"}, (sys.prefix, sys.base_prefix)
 _GRAPH_CALLS = {"compute", "delayed", "persist"}
 _GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 
@@ -71,7 +71,7 @@ def globals_written(function: object) -> list[str]:
     """Return the globals that the code of the user's function assigns to, or to a part of them."""
     if not isinstance(function, types.FunctionType):
         return []
-    if _is_of_a_library(function):
+    if function.__code__.co_filename.startswith(_LIBRARIES):
         return []  # it may keep what it knows in each process
     reads, known, names = _reads(function.__code__), function.__globals__, list[str]()
     for name, is_call in _changed(_nodes(function)):
@@ -80,10 +80,6 @@ def globals_written(function: object) -> list[str]:
         names += [name] if is_own and name in reads else []
     stored = (one for one in dis.get_instructions(function.__code__) if one.opname == _STORE)
     return list(dict.fromkeys([*names, *(one.argval for one in stored)]))
-
-
-def _is_of_a_library(function: types.FunctionType) -> bool:
-    return function.__code__.co_filename.startswith((sys.prefix, sys.base_prefix))
 
 
 def _nodes(function: types.FunctionType) -> list[ast.AST]:
@@ -112,7 +108,8 @@ def inputs_changed(function: types.FunctionType) -> dict[str, bool]:
     ``x += 1`` does with an array or a list, with a number it does not. What is bound to another
     object before may be the function's own.
     """
-    nodes, code = [] if _is_of_a_library(function) else _nodes(function), function.__code__
+    code = function.__code__
+    nodes = [] if code.co_filename.startswith(_LIBRARIES) else _nodes(function)
     added = {node.target for node in nodes if isinstance(node, ast.AugAssign)}
     names = [node for node in nodes if isinstance(node, ast.Name)]
     bound = {n.id for n in names if isinstance(n.ctx, ast.Store) and n not in added}

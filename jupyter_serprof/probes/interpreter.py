@@ -22,7 +22,7 @@ from jupyter_serprof.capture.hook import Place, Record, note
 from jupyter_serprof.capture.patching import silence
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe
-from jupyter_serprof.probes.looks import LOOK, LOOKS, sleeps_between
+from jupyter_serprof.probes.looks import LOOK, LOOKS, sleeps_between, tell_start
 
 _GC = Place("gc:collect", "gc", "gc")
 #: What is over sooner did not wait: the result was there. Dask asks once for each task.
@@ -223,6 +223,7 @@ class InterpreterProbe(Probe):
 
     def refine(self, run: Page) -> None:
         """Keep the outermost of nested imports and the caller's own waits; name the module."""
+        tell_start(run.drafts)
         run.drafts += [*sleeps_between(run.drafts)]
         for draft in run.drafts:
             draft.is_dropped |= draft.role == LOOK

@@ -17,7 +17,7 @@ from typing import Any
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft
 from jupyter_serprof.capture.hook import Place
 
-LOOK, _WAIT = "python.look", "ray.wait"
+LOOK, LAUNCH, _WAIT = "python.look", "python.launch", "ray.wait"
 #: Of the time between two looks, that the thread worked; who sleeps works less.
 _WORKED = 4
 #: The clock of a thread of Windows moves in steps longer than most sleeps.
@@ -41,12 +41,25 @@ def looking(
     )
 
 
+_POPEN = "joblib.externals.loky.backend.popen_loky_posix:Popen._launch"
 _STATUS = "joblib.parallel:BatchCompletionCallBack.get_status"
 #: What is asked again and again until something is there.
 LOOKS = (
     looking("distributed.client:Future.done", lambda _, is_done: is_done),
     looking(_STATUS, lambda _, status: status != "Pending"),
+    Place(_POPEN, "python.wait", LAUNCH),
 )
+
+
+def tell_start(drafts: Sequence[Draft]) -> None:
+    """Tell of the first process of a pool how long the first answer took, beyond those after it."""
+    launched = [draft for draft in drafts if draft.role == LAUNCH]
+    begun, count = min((draft.start for draft in launched), default=0), len(launched)
+    done = [d.start for d in drafts if d.role == LOOK and d.extra and d.extra[2]]
+    done = sorted(at for at in done if at > begun)
+    if len(done) > count > 0:
+        each_ns = (done[-1] - done[0]) * count // (len(done) - count)
+        launched[0].details["start_ns"] = max(0, done[0] - begun - each_ns)
 
 
 def sleeps_between(drafts: Sequence[Draft]) -> Iterator[Draft]:

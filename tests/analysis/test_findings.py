@@ -661,6 +661,18 @@ def test_a_frame_without_columns_of_objects_is_another_and_holds_the_same() -> N
     assert list(names["frame"].w) == ["a", "b"]
 
 
+def test_joblib_uses_threads_where_the_remedy_stands() -> None:
+    """The remedy as it is printed, until the block ends."""
+    joblib = pytest.importorskip("joblib")
+    (found,) = findings(DASK_GOLDEN["joblib.pool-start"][0][1], "joblib.pool-start")
+
+    with joblib.parallel_config(n_jobs=2):
+        exec(found.remedy, {})  # noqa: S102  (our own line)
+        backend = type(joblib.parallel.get_active_backend()[0]).__name__
+
+    assert backend == "ThreadingBackend"
+
+
 def test_a_cluster_without_workers_is_the_cause() -> None:
     """Not the scheduler, for which they seemed to wait."""
     waited = make_trace([("dask.wait", CALLER, 0, 90)], wall_ms=100)

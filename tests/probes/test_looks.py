@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft
-from jupyter_serprof.probes.looks import LOOK, looking, sleeps_between
+from jupyter_serprof.probes.looks import LAUNCH, LOOK, looking, sleeps_between, tell_start
 
 
 def look(start: int, thread_ns: int, *, is_done: bool = False, lane: str = MAIN_LANE) -> Draft:
@@ -29,6 +29,18 @@ def look(start: int, thread_ns: int, *, is_done: bool = False, lane: str = MAIN_
 def test_who_sleeps_between_two_looks_waits(drafts: list[Draft], slept: list[object]) -> None:
     """Its thread's clock stands meanwhile; what worked there keeps its time."""
     assert [(draft.start, draft.end) for draft in sleeps_between(drafts)] == slept
+
+
+def test_the_first_answer_of_a_pool_tells_how_long_its_start_took() -> None:
+    """Two processes, six answers: two come in each round, and the first one after its round."""
+    launched = [Draft("python.wait", "launch", MAIN_LANE, at, at + 1, LAUNCH) for at in (100, 105)]
+    done = [look(at, 0, is_done=True) for at in (50, 700, 705, 800, 805, 900, 905)]
+
+    tell_start([*done, *launched])
+    tell_start(done)
+
+    (start_ns,) = (draft.details["start_ns"] for draft in launched if draft.details)
+    assert start_ns == 700 - 100 - 205 * 2 // 4
 
 
 def test_a_look_notes_the_clock_of_its_thread() -> None:

@@ -238,6 +238,12 @@ def filtered(name: str) -> Trace:
     )
 
 
+def launched(start: int) -> Trace:
+    """Return a wait for processes, of which the start took so many ms of 100."""
+    noted = {"start_ns": start * 10**6}
+    return make_trace([("python.wait", CLIENT, 0, 90, None, -1, noted)], wall_ms=100)
+
+
 def pooled(start: float, end: float, work: float, wall: float | None = None) -> Trace:
     """Return a computation by processes: their start, their work, their end."""
     spans = [
@@ -353,6 +359,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (pooled(400, 300, 701), pooled(400, 300, 699)),
         (pooled(100, 90, 10, wall=1_000), pooled(110, 90, 10, wall=1_000)),
     ],
+    "joblib.pool-start": [(launched(33), launched(34))],
     "dask.slow-construction": [
         (run(code=199.9, compute=200), run(code=200, compute=200)),
         (run(code=300, wall=1_001), run(code=300, wall=1_000)),

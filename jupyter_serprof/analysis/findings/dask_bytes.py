@@ -178,10 +178,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
 
 
 def object_columns(trace: Trace) -> Iterable[Finding]:
-    """Columns of Python objects, each pickled and made by itself; a block of Arrow's texts is not.
-
-    As these they save what pickles them; what pandas then does with them is faster, too.
-    """
+    """Columns of Python objects: what pickles each by itself is saved where they are Arrow's."""
     got = [at for at, span in indexed(trace, "ray.unpack") if text(span, "array_form") == "object"]
     known = [row for row in facts.records(trace, "dask.graph") if _FRAME.match(word(row, "object"))]
     share = self_share(trace, *(("ray.outputs", "ray.unpickle") if got else _PICKLING))

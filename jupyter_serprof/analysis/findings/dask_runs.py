@@ -209,11 +209,7 @@ def small_partitions(trace: Trace) -> Iterable[Finding]:
 
 
 def _partitions(trace: Trace) -> tuple[int, float]:
-    """Return how many partitions a data frame has, and the bytes of each.
-
-    They are made here, or most steps have a task for each: then they are as large as what the
-    largest of these steps gives.
-    """
+    """Return how many partitions a data frame has: each has a task of most steps; and its bytes."""
     rows = [row for row in facts.records(trace, "dask.tasks") if whole(row, "count")]
     made = [row for row in rows if facts.is_source(word(row, "prefix"))]
     if not made and any(s.name.startswith(_FRAMES) for _, s in indexed(trace, "dask.construct")):
@@ -266,6 +262,25 @@ def pool_start(trace: Trace) -> Iterable[Finding]:
             because=f"{format_ns(spent_ns)} went into their start, their imports and their end",
             share=min(1.0, share),
         )
+
+
+def joblib_start(trace: Trace) -> Iterable[Finding]:
+    """Find processes of joblib whose start takes long: saved by threads, and by later calls."""
+    for at, span in indexed(trace, "python.wait"):
+        spent_ns = number(span, "start_ns") or 0
+        if 3 * spent_ns >= max(1, trace.wall_ns):
+            yield Finding(
+                "joblib.pool-start",
+                "info",
+                f"joblib's processes took {format_ns(spent_ns)} to start",
+                {"spent_ns": spent_ns},
+                'import joblib; joblib.parallel_config("threading")   # threads need no start; for '
+                "work that lets go of Python's interpreter, as most of numpy does",
+                spans=(at,),
+                because="so much longer took the first answer than the next ones; the processes "
+                "stay for later calls",
+                share=min(1.0, spent_ns / max(1, trace.wall_ns)),
+            )
 
 
 def _share_of(trace: Trace, worked_ns: int) -> float:
@@ -324,6 +339,7 @@ RULES = (
     small_partitions,
     held_by_interpreter,
     pool_start,
+    joblib_start,
     no_worker,
     habits,
 )

@@ -17,7 +17,7 @@ from jupyter_serprof.probes.pickle import DUMPS_ROLE
 
 REFERENCE = "ray.reference"
 Held = Mapping[int, Sequence[bytes]]
-#: The first call of each method of an actor: by module, class and method.
+#: The first call of each method, by module, class and name.
 Methods = Mapping[tuple[str, str, str], bytes | None]
 
 

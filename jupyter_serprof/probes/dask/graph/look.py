@@ -89,10 +89,7 @@ def _inside(value: object) -> Iterator[object]:
 
 
 def functions_of(graph: object) -> Iterator[tuple[types.FunctionType, dict[str, object]]]:
-    """Yield the functions of the first tasks of a graph, each once, and which task gives them what.
-
-    The names are those of arguments: a number of those without one.
-    """
+    """Yield functions of a graph, each once, and the keys that give its arguments."""
     seen = set[types.FunctionType]()
     for section in sections(graph):
         for _, value in islice(section.items, _MOST_FUNCTIONS):
