@@ -41,9 +41,9 @@ def joblib_processes_for_numpy():
     return (lambda: run("processes")), (lambda: run("threads"))
 
 
-@entry("dask: ml.dask.org/joblib#scatter", "dask.repeated-payload", needs=("joblib", "sklearn"))
+@entry("dask: ml.dask.org/joblib#scatter", "dask.large-object", needs=("joblib", "sklearn"))
 def scikit_learn_data_in_each_fit():
-    """The training data by value in each fit of a search, where scatter sends it once."""
+    """The training data captured by the function of each fit: joblib scatters arguments only."""
     import joblib
 
     x = np.random.default_rng(0).random((60_000, 20))
@@ -51,11 +51,11 @@ def scikit_learn_data_in_each_fit():
     def fit(data, at):
         return float(data[: 1000 + at].mean())
 
-    def run(**options):
-        with joblib.parallel_config(backend="dask", **options):
-            return joblib.Parallel()(joblib.delayed(fit)(x, at) for at in range(16))
+    def run(fit, *given):
+        with joblib.parallel_config(backend="dask"):
+            return joblib.Parallel()(joblib.delayed(fit)(*given, at) for at in range(16))
 
-    return run, (lambda: run(scatter=[x]))
+    return (lambda: run(lambda at: fit(x, at))), (lambda: run(fit, x))
 
 
 @entry("ray: scikit-learn.org/model_persistence", "ray.same-object", needs=("sklearn",))
