@@ -250,9 +250,10 @@ def in_a_row(
     return named(make_trace(spans, wall_ms=100), names)
 
 
-def named(trace: Trace, names: Mapping[str, str]) -> Trace:
-    """Return a trace whose spans of stages have other names."""
-    spans = [span._replace(name=names.get(span.stage, span.name)) for span in trace.spans]
+def named(trace: Trace, names: Mapping[str, str], without: str = "") -> Trace:
+    """Return a trace whose spans of stages have other names, without those of one stage."""
+    kept = (span for span in trace.spans if span.stage != without)
+    spans = [span._replace(name=names.get(span.stage, span.name)) for span in kept]
     return replace(trace, spans=tuple(spans))
 
 
@@ -575,6 +576,7 @@ UNKNOWN: Mapping[str, Trace] = {
     "pages of a pickle": dumped(*[(10**9, None)] * 5, protocol=4),
     "protocol": dumped((10**9, 10**6), protocol=None),
     "error": refused("error", None),
+    "tasks of a loop": named(in_a_row(4), {}, without="ray.execute"),
     "bytes of puts": looped("ray.store", 500, 1, None),
 }
 

@@ -102,7 +102,7 @@ def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:
     took_ns, submits = sum(span.duration_ns for span in tasks), _outermost(trace, ("ray.submit",))
     is_of_tasks = {trace.spans[at].name for at in submits} == {_SUBMIT_TASK}
     cores = trace.environment.get("cores")
-    is_serial = took_ns <= _OVERLAP * covered_ns(tasks) and cores != 1
+    is_serial = 0 < took_ns <= _OVERLAP * covered_ns(tasks) and cores != 1
     is_in_turns = _submits_between(trace, gets) >= len(gets) == len(submits) >= SERIAL_TASKS
     if not (is_of_tasks and is_serial and is_in_turns):
         return None
