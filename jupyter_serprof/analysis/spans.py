@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from jupyter_serprof.model import Row, Span, Trace
+from jupyter_serprof.model import Row, Span, Trace, stages_of
 
 #: Stands in a remedy for the user's variable until it is known; no code has such a name.
 NAME = "<name>"
@@ -246,5 +246,11 @@ def total(found: Iterable[int | None]) -> int | None:
 def self_share(trace: Trace, *keys: str) -> float:
     """Return the share (0..1) of the wall time that stages own, each with its parts."""
     rows = trace.waterfall.rows if trace.waterfall else ()
-    owned_ns = sum(r.self_ns for r in rows if any(f"{r.stage}.".startswith(f"{k}.") for k in keys))
+    known = stages_of(trace)
+    homes = ((row, (row.stage, known[row.stage].parent or "")) for row in rows)
+    owned_ns = sum(
+        row.self_ns
+        for row, home in homes
+        if any(f"{at}.".startswith(f"{key}.") for at in home for key in keys)
+    )
     return owned_ns / trace.wall_ns if trace.wall_ns else 0.0

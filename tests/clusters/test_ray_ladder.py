@@ -95,11 +95,12 @@ def test_no_object_is_put_that_the_user_did_not_put(monkeypatch: pytest.MonkeyPa
     assert probe(trace).level == "pickle"
 
 
+@pytest.mark.parametrize("has_agent", [False, True])
 @pytest.mark.parametrize("is_there", [False, True])
-def test_without_task_events_the_driver_is_still_seen(
-    monkeypatch: pytest.MonkeyPatch, *, is_there: bool
+def test_without_task_events_the_others_still_tell(
+    monkeypatch: pytest.MonkeyPatch, *, is_there: bool, has_agent: bool
 ) -> None:
-    """A Ray that keeps its events elsewhere, or cannot read them, loses the workers' lanes only."""
+    """A Ray that keeps its events elsewhere, or cannot read them: agents, else this process."""
 
     @ray.remote
     def one() -> int:
@@ -110,12 +111,34 @@ def test_without_task_events_the_driver_is_still_seen(
         monkeypatch.delattr(GlobalState, name)
     if is_there:
         monkeypatch.setattr(GlobalState, "_get_all_task_events", fail, raising=False)
+    monkeypatch.setenv("SERPROF_RAY_AGENT", str(int(has_agent)))
 
     value, trace = recorded(lambda: ray.get(one.remote()))
 
-    said = "no events today" if is_there else "the road of tasks"
+    said = "no events today" if is_there else "AttributeError"
+    rung = "agent: 1 of 1 task seen" if has_agent else "driver only: 0 of 1 task seen"
     assert value == 1
     assert has_row(trace, "ray.submit")
     assert row(trace, "ray.fetch").size_bytes is not None
-    assert not has_row(trace, "ray.execute")
+    assert has_row(trace, "ray.execute") == has_agent
+    assert has_agent or not has_row(trace, "ray.schedule")
+    assert not any(has_row(trace, stage) for stage in ("ray.deps", "ray.lease", "ray.reply"))
+    assert probe(trace).level == f"pickle, {rung}"
     assert any(said in entry for entry in probe(trace).unseen)
+
+
+def test_without_an_agent_the_events_tell_what_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The switch keeps it away: what is inside of a task is not shown, and said to be missing."""
+    monkeypatch.setenv("SERPROF_RAY_AGENT", "0")
+
+    @ray.remote
+    def two() -> Any:
+        return ray.get(ray.put(2))
+
+    value, trace = recorded(lambda: ray.get(two.remote()))
+
+    assert value == 2
+    assert {"ray.lease", "ray.push", "ray.execute"} <= {span.stage for span in trace.spans}
+    assert not [span for span in trace.spans if span.stage.startswith("ray.task.")]
+    assert probe(trace).level == "pickle, events: 1 of 1 task seen"
+    assert probe(trace).unseen == ("inside of 1 task (SERPROF_RAY_AGENT=0 keeps it away)",)

@@ -37,14 +37,17 @@ _GETS = ("ray.fetch", "ray.map", "ray.wait")
 #: A loop of `ray.wait` is the remedy.
 _WAIT_NAME = "wait"
 _START = ".__init__"
+#: What only the first task of a worker pays; a process that starts, or imports, takes longer.
+_COLD = ("ray.worker.start", "ray.load", "ray.arguments.import", "ray.outputs.import")
+COLD_SHARE, COLD_NS = 0.2, 50_000_000
 _MAKE_ACTOR = "ActorClass._remote"
 _SUBMIT_TASK, _CALL_ACTOR = "RemoteFunction._remote", "ActorMethod._remote"
 #: What a worker does for a task.
 _WORKING = ("ray.arguments", "ray.execute", "ray.outputs")
 #: What a task costs beside its work, whatever it carries.
-_CALLING = (*_GETS, "ray.submit", "ray.schedule", "ray.arguments")
+_CALLING = (*_GETS, "ray.submit", "ray.schedule", "ray.arguments", "ray.reply")
 #: Where the time of a task goes that never ends.
-_ROAD = (*_GETS, "ray.schedule", "ray.arguments", "ray.execute")
+_ROAD = (*_GETS, "ray.schedule", "ray.arguments", "ray.execute", "ray.reply")
 
 
 def many_puts(trace: Trace) -> Iterable[Finding]:
@@ -207,6 +210,26 @@ def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
     )
 
 
+def cold_workers(trace: Trace) -> Iterable[Finding]:
+    """Find workers that had to be started, and to import, for their first task."""
+    rows = trace.waterfall.rows if trace.waterfall else ()
+    took_ns = sum(row.self_ns for row in rows if row.stage in _COLD)
+    started = [at for at, _ in indexed(trace, "ray.worker.start")]
+    share = self_share(trace, *_COLD)
+    if share >= COLD_SHARE and took_ns >= COLD_NS:
+        yield Finding(
+            "ray.cold-workers",
+            "info",
+            "worker start and imports",
+            {"self_ns": took_ns, "workers": len(started)},
+            "",
+            spans=tuple(started)[:POINTED_SPANS],
+            because="a worker pays it with its first task; run one before what counts, and keep "
+            "what is made once in an actor",
+            share=share,
+        )
+
+
 def workers_died(trace: Trace) -> Iterable[Finding]:
     """Workers that died in the middle of a task, which Ray may have tried again on others."""
     died: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -260,5 +283,6 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     tiny_tasks,
     redefined_in_a_loop,
     actors_one_by_one,
+    cold_workers,
     workers_died,
 )

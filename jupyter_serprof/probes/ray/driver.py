@@ -38,15 +38,32 @@ from jupyter_serprof.objects.ask import (
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.looks import looking
 from jupyter_serprof.probes.pickle import complete_pickles, pickle_places
+from jupyter_serprof.probes.ray.agents import (
+    Agents,
+    drop_own_calls,
+    forget_agents,
+    join,
+    quit_agents,
+)
 from jupyter_serprof.probes.ray.references import (
     REFERENCE,
     take_references,
     tell_habits,
     tell_nested,
 )
+from jupyter_serprof.probes.ray.submissions import (
+    FUNCTIONS,
+    METHODS,
+    add_tasks,
+    hidden_of_tasks,
+    is_submission,
+    note_unseen_roads,
+    submission_places,
+    told_of_tasks,
+)
 from jupyter_serprof.probes.ray.tasks import (
     HIDDEN,
-    add_task_spans,
+    Coverage,
     has_raylet,
     silence_note,
     silent_processes,
@@ -107,8 +124,6 @@ def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> in
     return end - start
 
 
-#: The first task of each remote function of this recording.
-_FUNCTIONS: weakref.WeakKeyDictionary[Any, bytes | None] = weakref.WeakKeyDictionary()
 _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
@@ -170,29 +185,6 @@ def _note_reference(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # 
     return args[0].is_in_band_serialization(), task_id(args[1])
 
 
-def _note_function(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    name = getattr(args[1], "_function_name", None) or getattr(args[1], "__name__", "")
-    return weakref.ref(args[1]), str(name).rpartition(".")[2]
-
-
-def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    made = task_id(result)
-    _FUNCTIONS.setdefault(args[0], made)
-    return made
-
-
-_METHODS: dict[tuple[str, str, str], bytes | None] = {}
-
-
-def _note_call(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    made, actor = task_id(result), getattr(args[0], "_actor", None)
-    known = getattr(actor, "_ray_actor_creation_function_descriptor", None)
-    if known is not None:
-        method = known.module_name, known.class_name, args[0]._method_name  # noqa: SLF001
-        _METHODS.setdefault(method, made)
-    return made
-
-
 def driver_places(*, detail: bool) -> list[Place]:
     """Return the places of the driver; stages own the time that their inner places do not.
 
@@ -233,16 +225,11 @@ def driver_places(*, detail: bool) -> list[Place]:
         joined(
             f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
         ),
-        Place(_SUBMIT_TASK, "ray.submit", "ray.submit", after=_note_task),
-        *[Place(path, "ray.submit", "ray.submit", after=_note_call) for path in _SUBMIT],
-        *[Place(path, "ray.export", "ray.export", after=_note_function) for path in _EXPORT],
+        *submission_places(),
         *pickle_places("ray.cloudpickle"),
     ]
 
 
-_SUBMIT_TASK = "ray.remote_function:RemoteFunction._remote"
-_SUBMIT = ("ray.actor:ActorClass._remote", "ray.actor:ActorMethod._remote")
-_EXPORT = (f"{_MANAGER}.export", f"{_MANAGER}.export_actor_class")
 _WITNESS, _FORK = "ray.outer", "ray.fork"
 #: The lowest rung: public names only. They also witness what the places inside them did not see.
 _OUTER = (
@@ -275,17 +262,20 @@ class RayDriverProbe(Probe):
 
     name = "ray"
     library = "ray"
+    _agents: Agents | None = None
+    _is_over = False
 
     def arm(self, recorder: Recorder) -> None:
         """Listen at the public names and, unless this is Ray Client, inside them."""
-        self._task_note, self._blind = "", Counter[str]()
+        self._seen, self._blind = Coverage(), Counter[str]()
         self._is_client, self._silent = _is_ray_client(), silent_processes()
-        _FUNCTIONS.clear()
-        _METHODS.clear()
+        FUNCTIONS.clear()
+        METHODS.clear()
         _IDLE_NS[0] = 0
         if self._is_client:
             self.was_armed = True
         else:
+            self._agents = None if self._silent else join()
             super().arm(recorder)
         for place in _OUTER:
             self.arm_place(place, recorder)
@@ -294,12 +284,27 @@ class RayDriverProbe(Probe):
         """Return the places of the driver."""
         return driver_places(detail=self.detail)
 
+    def remove(self) -> None:
+        """Stop listening, and let the agents go."""
+        super().remove()
+        if self._agents is not None and not self._is_over:
+            self._is_over = True
+            quit_agents(self._agents)
+
+    def forget(self) -> None:
+        """Stop listening in the child of a fork: it has no cluster."""
+        super().forget()
+        self._agents = None
+        forget_agents()
+
     def refine(self, run: Page) -> None:
         """Give sizes and details; add the lanes of the workers from Ray's task events."""
         if not self.was_armed:  # its library was not imported
             return
         silent = silent_processes()
         run.notes += filter(None, [silence_note(self._silent, silent)])
+        if self._agents is not None:
+            drop_own_calls(run, self._agents)
         complete_pickles(run.drafts)
         self._blind = _judge_witnesses(run.drafts)
         held = take_references(run.drafts)
@@ -309,27 +314,29 @@ class RayDriverProbe(Probe):
             fork.is_dropped = True
         if forks and sys.modules["ray"].is_initialized():
             run.notes.append(f"{counted(len(forks), 'fork')} {FORKED}")
-        submitted = [draft for draft in run.drafts if _is_submission(draft)]
+        submitted = [draft for draft in run.drafts if is_submission(draft)]
         if submitted and not self._is_client:
-            ids = [draft.extra for draft in submitted]
-            self._task_note = HIDDEN if silent else add_task_spans(run, ids)
+            self._seen = Coverage(HIDDEN, len(submitted))
+            if not silent:
+                self._seen = add_tasks(run, submitted, self._agents)
             tell_nested(run.drafts, held)
-            tell_habits(submitted, _FUNCTIONS, _METHODS)
-            if self._task_note:
-                _note_unseen_roads(run.drafts, submitted)
+            tell_habits(submitted, FUNCTIONS, METHODS)
+            if self._seen.missing:
+                note_unseen_roads(run.drafts, submitted)
 
     def level(self) -> str:
-        """Return the rung: outer, wrappers or pickle."""
+        """Return the rung: outer, wrappers or pickle; of tasks, who told of how many."""
         inner = {"SerializationContext._serialize_to_pickle5", "dumps"} & set(self.missing)
         is_outer = self._is_client or {"ray.put", "ray.get"} & set(self._blind)
         inner |= set(self._blind)
-        return "outer" if is_outer else "wrappers" if inner else "pickle"
+        rung = "outer" if is_outer else "wrappers" if inner else "pickle"
+        return f"{rung}{told_of_tasks(self._seen)}"
 
     def unseen(self) -> Sequence[str]:
         """Return what this Ray or this connection hides."""
         blind = [f"{role} ({_made(role, count)})" for role, count in self._blind.items()]
         why = [_CLIENT_WHY] if self._is_client else blind
-        return [*super().unseen(), *why, *filter(None, [self._task_note])]
+        return [*super().unseen(), *why, *hidden_of_tasks(self._seen)]
 
 
 def _made(role: str, count: int) -> str:
@@ -360,17 +367,3 @@ def _judge_witnesses(drafts: Sequence[Draft]) -> Counter[str]:
 def _is_ray_client() -> bool:
     client = sys.modules.get("ray.util.client")
     return client is not None and bool(client.ray.is_connected())
-
-
-def _note_unseen_roads(drafts: Sequence[Draft], submitted: Sequence[Draft]) -> None:
-    """Mark the submissions whose task was not seen to execute: a wait may be for it."""
-    seen = {draft.extra for draft in drafts if draft.stage == "ray.execute"}
-    for draft in submitted:
-        if draft.extra is None or draft.extra not in seen:
-            draft.details["road"] = "unseen"
-
-
-def _is_submission(draft: Draft) -> bool:
-    """Tell whether a call made a task: the outermost one, and not one that raised."""
-    is_outer = draft.role == "ray.submit" and not draft.is_inside("ray.submit")
-    return is_outer and "error" not in draft.details

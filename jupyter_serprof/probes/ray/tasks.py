@@ -23,16 +23,16 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from functools import cache
 from pathlib import Path
 from threading import Thread
-from typing import Any, TypeVar, cast
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar, cast
 
-from jupyter_serprof.capture.freeze import Draft, Page
+from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.interrupts import is_pressed
-from jupyter_serprof.model import Lane
 from jupyter_serprof.model.trace import DIED, SILENT, WAS_DEAD
-from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
+from jupyter_serprof.probes.ray.agents import Notes
+from jupyter_serprof.probes.ray.road import WHOLE, RoadMap, death_of, is_over, names
 
 _Answer = TypeVar("_Answer")
 #: On one machine a living process answers in some ms; and both of them have so long.
@@ -141,16 +141,8 @@ def _asked(ask: Callable[[], _Answer], until: float) -> _Answer:
 
 _PATIENCE_S = 2.5
 _POLL_S = 0.05
-_STAGES = {
-    "task:deserialize_arguments": "ray.arguments",
-    "task:execute": "ray.execute",
-    "task:store_outputs": "ray.outputs",
-}
-_WHOLE = "task::"
 #: Ray reads its clock when the event is made, ours at the start: allow for the difference.
 _SLACK_NS = 2_000_000
-#: ErrorType of src/ray/protobuf/common.proto: the process is gone, not only the call failed.
-_DEATHS = ("WORKER_DIED", "ACTOR_DIED", "NODE_DIED", "OUT_OF_MEMORY")
 HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
 
 
@@ -167,8 +159,35 @@ def task_id(submitted: object) -> bytes | None:
     return bytes(reference.task_id().binary()) if hasattr(reference, "task_id") else None
 
 
-def add_task_spans(run: Page, submitted: Sequence[bytes | None]) -> str:
-    """Add the spans of the tasks that were submitted in this run; return what is missing, in words.
+class Coverage(NamedTuple):
+    """What is known of the tasks of a run.
+
+    Attributes
+    ----------
+    missing
+        What is missing, in words; empty if nothing is.
+    total
+        How many tasks there were, with those that they submitted in turn.
+    told, noted
+        How many of them Ray's events tell of, and how many the agents noted.
+    troubles
+        What kept the agents away, in words.
+    """
+
+    missing: str = ""
+    total: int = 0
+    told: int = 0
+    noted: int = 0
+    troubles: Sequence[str] = ()
+
+
+def add_task_spans(
+    run: Page,
+    submitted: Sequence[bytes | None],
+    notes: Callable[[], Notes] = Notes,
+    sent: Mapping[bytes, int] = MappingProxyType({}),
+) -> Coverage:
+    """Add the spans of the tasks that were submitted in this run; return how much was seen.
 
     Parameters
     ----------
@@ -178,21 +197,91 @@ def add_task_spans(run: Page, submitted: Sequence[bytes | None]) -> str:
         The ids of the tasks that the driver submitted, None for one that is not known: it is looked
         for by its time. The events of those that are over are waited for, 2.5 s at most, of a run
         that was interrupted not at all.
+    notes
+        Reads what the agents noted until then.
+    sent
+        When tasks were submitted, by their ids, ns of the recorder's clock.
     """
     try:
         read = _reader()
         tasks = _wait_for_tasks(read, run, submitted) if read else None
+        why = "" if tasks is not None else HIDDEN
     except Exception as error:  # noqa: BLE001  (private to Ray; what the driver saw must survive)
-        return f"the road of tasks ({type(error).__name__}: {error})"
+        tasks, why = None, f"the road of tasks ({type(error).__name__}: {error})"
+    known = {bytes(task.task_id) for task in tasks or ()}
+    found = _noted(notes, run, len(known | set(filter(None, submitted))))
+    missing, count = _missing(tasks or (), submitted)
+    mine = known | set(filter(None, submitted))
+    if tasks is None:  # nobody else says which tasks they submitted in turn
+        mine |= {each.ident for each in found.attempts if each.begin >= run.start}
+    roads = RoadMap(run, max(count, len(mine)), _started(run) if tasks else {})
+    if not tasks and not found.attempts:
+        return Coverage(why, len(mine), troubles=found.troubles)
+    by_attempt = {(each.ident, each.attempt): each for each in found.attempts}
+    for task in sorted(tasks or (), key=_order):
+        roads.add_event(task, by_attempt.pop((bytes(task.task_id), task.attempt_number), None))
+    for each in sorted(by_attempt.values(), key=lambda one: one.begin):
+        if each.ident in mine:
+            roads.add_noted(each, sent.get(each.ident))
     if tasks is None:
-        return HIDDEN
-    workers: dict[bytes, str] = {}
-    for task in tasks:
-        _add_task(run, task, workers)
-    missing, count = _missing(tasks, submitted)
-    if not missing:
-        return ""
-    return f"{missing} of {count} tasks, which had not reported when the run was frozen"
+        why = (
+            f"what tasks waited for before a worker had them{why.removeprefix('the road of tasks')}"
+        )
+    elif missing:
+        why = f"{missing} of {count} tasks, which had not reported when the run was frozen"
+    noted = _noted_count(found, mine)
+    return Coverage(why, roads.count, len(known), noted, found.troubles)
+
+
+#: Agents send what is new within some ms, of many tasks four times a second.
+_NOTES_S = 0.4
+
+
+def _noted(notes: Callable[[], Notes], run: Page, wanted: int) -> Notes:
+    """Read what the agents noted; who was late is waited for a moment."""
+    until = time.monotonic() + _NOTES_S
+    while True:
+        try:
+            found = _asked(notes, time.monotonic() + _SILENCE_S)
+        except Exception as error:  # noqa: BLE001  (private to Ray, as above)
+            return Notes(troubles=[f"their notes ({type(error).__name__})"])
+        is_late = 0 < found.count < wanted and not run.is_interrupted
+        if not is_late or time.monotonic() > until:
+            return found
+        time.sleep(_POLL_S)
+
+
+def _noted_count(found: Notes, mine: set[bytes]) -> int:
+    """Return how many of our tasks the agents noted; of many they keep a few with their ids."""
+    if found.count == len(found.attempts):
+        return len({each.ident for each in found.attempts} & mine)
+    return min(found.count, len(mine))
+
+
+def _order(task: Any) -> int:  # noqa: ANN401
+    times = task.state_updates.state_ts_ns
+    return int(times.get(names().TaskStatus.RUNNING, _submitted_ns(task) or 0))
+
+
+def _started(run: Page) -> dict[bytes, tuple[int, int]]:
+    """Return when each worker was started and when it was there, on the clock of the run, ns."""
+    shared: Any = sys.modules["ray._private.state"]
+    row = importlib.import_module("ray.core.generated.gcs_pb2").WorkerTableData
+    try:
+        state = type(shared.state)()
+        state._initialize_global_state(shared.state.gcs_options)  # noqa: SLF001  (Ray's)
+        read: Callable[[], list[bytes]] = lambda: _accessor(state).get_worker_table()  # noqa: E731
+        known = map(row.FromString, _asked(read, time.monotonic() + _SILENCE_S))
+        return {
+            bytes(each.worker_address.worker_id): (
+                each.worker_launch_time_ms * 1_000_000 - run.wall_offset,
+                each.worker_launched_time_ms * 1_000_000 - run.wall_offset,
+            )
+            for each in known
+            if each.pid and each.worker_launched_time_ms < 1 << 60
+        }
+    except Exception:  # noqa: BLE001  (private to Ray: the start is in the lease then)
+        return {}
 
 
 def _reader() -> Callable[[], list[Any]] | None:
@@ -230,8 +319,9 @@ def _wait_for_tasks(
         pending = _asked(_pending, until)
         while True:
             tasks = _ours(_asked(read, until), run, submitted)
-            nested = {bytes(task.task_id) for task in tasks if not _is_over(task)} - set(submitted)
+            nested = {bytes(task.task_id) for task in tasks if not is_over(task)} - set(submitted)
             before, (missing, _) = missing, _missing(tasks, submitted, pending | nested)
+            missing += sum(map(_is_half_told, tasks))
             now = time.monotonic()
             news_until = news_until if missing == before else now + _PATIENCE_S / 2
             if not missing or run.is_interrupted or now > min(until, news_until):
@@ -277,22 +367,23 @@ def _ours(tasks: Sequence[Any], run: Page, submitted: Sequence[bytes | None]) ->
     return [task for task in tasks if bytes(task.task_id) in ids]
 
 
+def _is_half_told(task: Any) -> bool:  # noqa: ANN401
+    """Tell whether a worker has told all of a task, and its owner, once a second, not yet."""
+    is_begun = names().TaskStatus.RUNNING in task.state_updates.state_ts_ns
+    return is_begun and _is_complete(task) and not is_over(task)
+
+
 def _submitted_ns(task: Any) -> int | None:  # noqa: ANN401
     times = task.state_updates.state_ts_ns
     return min(times.values()) if times else None
 
 
 def _is_within(task: Any, run: Page) -> bool:  # noqa: ANN401
-    if task.task_info.type == _names().TaskType.DRIVER_TASK:
+    if task.task_info.type == names().TaskType.DRIVER_TASK:
         return False
     submitted = _submitted_ns(task)
     low, high = run.start + run.wall_offset - _SLACK_NS, run.end + run.wall_offset + _SLACK_NS
     return submitted is not None and low <= submitted <= high
-
-
-@cache  # asked six times for each task
-def _names() -> Any:  # noqa: ANN401  (protobuf makes its names at run time)
-    return importlib.import_module("ray.core.generated.common_pb2")
 
 
 def _is_complete(task: Any) -> bool:  # noqa: ANN401
@@ -301,74 +392,4 @@ def _is_complete(task: Any) -> bool:  # noqa: ANN401
     It reports what it has once a second, also in the middle of a task, and not what it died in.
     """
     steps = task.profile_events.events
-    return bool(_death(task)) or any(step.event_name.startswith(_WHOLE) for step in steps)
-
-
-def _is_over(task: Any) -> bool:  # noqa: ANN401
-    status = _names().TaskStatus
-    return not {status.FINISHED, status.FAILED}.isdisjoint(task.state_updates.state_ts_ns)
-
-
-def _death(task: Any) -> str:  # noqa: ANN401
-    """Return how the process ended in which an attempt was, in Ray's word; empty if it lived on."""
-    updates, names = task.state_updates, _names()
-    if names.TaskStatus.FAILED not in updates.state_ts_ns or not updates.HasField("error_info"):
-        return ""
-    word = str(names.ErrorType.Name(updates.error_info.error_type))
-    return word if word in _DEATHS and updates.worker_id else ""
-
-
-def _add_task(run: Page, task: Any, workers: dict[bytes, str]) -> None:  # noqa: ANN401
-    submitted = _submitted_ns(task)
-    steps = _steps(task, run.end + run.wall_offset)
-    if not steps or submitted is None:
-        return
-    name = _name(task.task_info)
-    ident = bytes(task.profile_events.component_id) or bytes(task.state_updates.worker_id)
-    worker = workers.setdefault(ident, f"worker {len(workers) + 1}")
-    begin = max(submitted, min(start for _, start, _ in steps))
-    drafts = [_draft(run, name, worker, step) for step in steps]
-    for draft in drafts:
-        draft.extra = bytes(task.task_id)
-    if word := _death(task):
-        drafts[-1].details["died"] = word
-    run.drafts += drafts
-    run.drafts.append(_draft(run, name, "raylet", ("ray.schedule", submitted, begin)))
-    for key in ("raylet", worker):
-        run.lanes.setdefault(key, Lane(key, key.partition(" ")[0], process=len(run.lanes)))
-
-
-def _name(info: Any) -> str:  # noqa: ANN401
-    """Return the name of the function; of Dask on Ray, where it is one for all, Dask's own.
-
-    That of an actor's start has the class before it.
-    """
-    if info.name.startswith(TASK_MARK):
-        return task_prefix(info.name)
-    name = str(info.func_or_class_name or info.name or "task")
-    parts = name.split(".")
-    return ".".join(parts[-2:]) if parts[-1] == "__init__" else parts[-1]
-
-
-def _steps(task: Any, end_ns: int) -> list[tuple[str, int, int]]:  # noqa: ANN401
-    """Return (stage, start, end), ns of day; a task that still runs ends with the run.
-
-    A worker that died did not tell when it began: no earlier than the task was sent to it.
-    """
-    reported = [
-        (_STAGES[event.event_name], event.start_time, event.end_time)
-        for event in task.profile_events.events
-        if event.event_name in _STAGES
-    ]
-    times, status = task.state_updates.state_ts_ns, _names().TaskStatus
-    sent = times.get(status.SUBMITTED_TO_WORKER, end_ns) if _death(task) else end_ns
-    start = max([times.get(status.RUNNING, sent), *(end for _, _, end in reported)])
-    if any(stage == "ray.execute" for stage, _, _ in reported) or start >= end_ns:
-        return reported
-    ended = min(times.get(each, end_ns) for each in (status.FINISHED, status.FAILED))
-    return [*reported, ("ray.execute", start, max(start, min(ended, end_ns)))]
-
-
-def _draft(run: Page, name: str, lane: str, step: tuple[str, int, int]) -> Draft:
-    stage, start, end = step
-    return Draft(stage, name, lane, start - run.wall_offset, end - run.wall_offset, "ray.task")
+    return bool(death_of(task)) or any(step.event_name.startswith(WHOLE) for step in steps)

@@ -1,0 +1,251 @@
+"""The agent: notes what happens inside a worker of Ray, in bounded memory.
+
+It travels as source (see `contact`), so this package stands alone: the standard library and Ray
+only. Every name of Ray that it replaces is private; one that is missing is reported and the others
+still work. Times are ns of ``time.perf_counter_ns``. The last recording that leaves a worker puts
+every original back; one whose program is gone leaves with its key, or at its deadline.
+
+Source: Ray 2.60.0, python/ray/_raylet.pyx:execute_task, ray/_private/worker.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import marshal
+import os
+import sys
+import threading
+import time
+from importlib import import_module
+
+from .contact import OPEN, SPACE, Contact
+from .hooks import (
+    EAR,
+    MISSING,
+    is_patched,
+    load_begins,
+    patch,
+    put_back,
+    replace,
+    timed,
+    without_us,
+)
+from .notes import Ledger, begun_ns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_LOCK = threading.RLock()
+_WAKE = threading.Event()
+#: How soon after a task its notes are sent, s; while tasks follow each other the pause doubles, up
+#: to this part of the time between two looks for the end.
+_SOON_S, _PAUSES = 0.002, 4
+#: A control store that answers slowly has many workers: it is asked so much more seldom.
+_CALM = 2_000
+#: Notes that are larger go without details, bytes.
+_MOST_BYTES = 2_000_000
+
+
+class Stay:
+    """The recording that this worker is noted for; a job has one at a time.
+
+    Attributes
+    ----------
+    key
+        Where its source is: it is over when that is gone.
+    until_ns
+        When it is over in any case, ns of day.
+    period_s
+        How often its end is looked for, s.
+    """
+
+    def __init__(self, key: bytes, until_ns: int, period_s: float) -> None:
+        self.key, self.until_ns, self.period_s = key, until_ns, period_s
+        #: The same, as long as who is asked has time.
+        self.pause_s = period_s
+        self.contact = Contact(key, (__name__, until_ns, period_s))
+
+    def is_wanted(self) -> bool:
+        """Tell whether the recording still lasts."""
+        start = time.monotonic()
+        is_there = _gcs().internal_kv_exists(self.key, SPACE)
+        self.pause_s = max(self.period_s, _CALM * (time.monotonic() - start))
+        return bool(is_there) and time.time_ns() < self.until_ns
+
+
+_STAY: list[Stay] = []
+
+
+def start(key: bytes, until_ns: int, period_s: float, began: int = 0) -> None:
+    """Begin to note for a recording, in the place of one that is over.
+
+    Parameters
+    ----------
+    key, until_ns, period_s
+        As in `Stay`.
+    began
+        When what brought us began to be loaded, by our clock; 0 if that is nothing of the user's.
+    """
+    with _LOCK:
+        if not _STAY or _STAY[0].key != key:
+            stay = Stay(key, until_ns, period_s)
+            if not stay.is_wanted():
+                return
+            _listen(stay)
+    if began:
+        load_begins(began)
+
+
+def _listen(stay: Stay) -> None:
+    for before in _STAY:
+        before.contact.leave()
+    _STAY[:] = [stay]
+    EAR.ledger, EAR.wake = Ledger(), _wake
+    if not is_patched():
+        try:
+            patch()
+            _pass_on()
+            threading.Thread(target=_tend, name="serprof", daemon=True).start()
+        except BaseException:
+            _leave()
+            raise
+
+
+def _gcs() -> Any:
+    return sys.modules["ray._private.worker"].global_worker.gcs_client
+
+
+# What is submitted in here.
+
+
+def _pass_on() -> None:
+    """Bring the agent to whoever runs what the tasks of this worker submit."""
+    kinds = import_module("ray.actor")
+    functions = import_module("ray._private.function_manager").FunctionActorManager
+    remote = import_module("ray.remote_function").RemoteFunction
+    replace(remote, "_remote", _around(lambda one, given, _: one.meet_function(given[0])))
+    replace(kinds.ActorMethod, "_remote", _around(lambda one, given, _: one.meet_actor(given[0])))
+    replace(kinds.ActorClass, "_remote", _around(_met_class, _actor_made))
+    made = lambda one, given, _: one.function_published(given[1])  # noqa: E731
+    replace(functions, "export", _around(None, made, is_submission=False))
+    made = lambda one, *_: one.class_published()  # noqa: E731
+    replace(functions, "export_actor_class", _around(None, made, is_submission=False))
+
+
+def _met_class(contact: Contact, given: tuple[Any, ...], options: dict[str, Any]) -> None:
+    contact.meet_class(given[0], options)
+
+
+def _actor_made(contact: Contact, _: object, handle: Any) -> None:
+    contact.actor_made(handle)
+
+
+def _around(
+    before: Callable[..., None] | None,
+    after: Callable[..., None] | None = None,
+    *,
+    is_submission: bool = True,
+) -> Callable[[Any], Any]:
+    """Return a maker of wrappers that let the contact do something before and after a call.
+
+    Parameters
+    ----------
+    before, after
+        Of the contact, the positional arguments, and the other ones or the result.
+    """
+
+    def make(original: Any) -> Any:
+        timed_original = timed("submit")(original) if is_submission else original
+
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            _contact(before, args, kwargs)
+            try:
+                result = timed_original(*args, **kwargs)
+            except BaseException as error:
+                without_us(error)
+                raise
+            _contact(after, args, result)
+            return result
+
+        call.original = original  # type: ignore[attr-defined]  # for who must not be seen
+        return call
+
+    return make
+
+
+def _contact(do: Callable[..., None] | None, *args: Any) -> None:
+    """Let the contact do something; what fails there stays there."""
+    for stay in _STAY if do else ():
+        try:
+            do(stay.contact, *args)  # type: ignore[misc]  # there is one
+        except Exception:
+            if EAR.ledger is not None:
+                EAR.ledger.failures += 1
+
+
+# Notes on their way home, and the end.
+
+
+def _wake() -> None:
+    """Let the notes be sent; of a worker that is about to end, at once."""
+    if EAR.is_mortal:
+        _send()
+    _WAKE.set()
+
+
+def _send() -> None:
+    ledger = EAR.ledger
+    if ledger is None or not _STAY or not _gcs().internal_kv_exists(_STAY[0].key + OPEN, SPACE):
+        return
+    core = sys.modules["ray._private.worker"].global_worker.core_worker
+    process = {
+        "pid": os.getpid(),
+        "node": core.get_current_node_id().hex(),
+        "begun": begun_ns(),
+        "missing": list(MISSING),
+    }
+    report = ledger.report(process)
+    packed = marshal.dumps(report)
+    if len(packed) > _MOST_BYTES:
+        packed = marshal.dumps({**report, "kept": []})
+    at = b":".join((_STAY[0].key, b"notes", core.get_worker_id().binary()))
+    _gcs().internal_kv_put(at, packed, True, SPACE)
+
+
+def _tend() -> None:
+    """Send notes soon after they are made, and leave when the recording is over."""
+    pause_s = _SOON_S
+    while _STAY:
+        stay = _STAY[0]
+        is_news = _WAKE.wait(stay.pause_s)
+        _WAKE.clear()
+        if is_news:
+            time.sleep(pause_s)
+        pause_s = min(2 * pause_s, stay.pause_s / _PAUSES) if is_news else _SOON_S
+        try:
+            if is_news:
+                _send()
+            if not stay.is_wanted():
+                _end(stay)
+        except Exception:
+            if EAR.ledger is not None:
+                EAR.ledger.failures += 1
+
+
+def _end(stay: Stay) -> None:
+    """Leave, unless another recording has begun meanwhile."""
+    with _LOCK:
+        if [stay] == _STAY:
+            _leave()
+
+
+def _leave() -> None:
+    for stay in _STAY:
+        stay.contact.leave()
+    _STAY.clear()
+    put_back()
+    for name in [name for name in sys.modules if (name + ".").startswith(__name__ + ".")]:
+        del sys.modules[name]

@@ -1,0 +1,373 @@
+"""Wrappers around functions of Ray in a worker, and how they come into place and out of it.
+
+Each passes on what it is given, lets every exception through without a frame of its own, and notes
+nothing more once its recording is over.
+"""
+
+from __future__ import annotations
+
+import functools
+import pkgutil
+import sys
+import threading
+from importlib import import_module
+
+from .notes import Errand, Ledger, clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Maker = Callable[[Any], Any]
+
+#: By what is seen and the part of the way on which a task is: the stage.
+_STAGES = {
+    ("loads", "arguments"): "ray.arguments.unpickle",
+    ("import", "arguments"): "ray.arguments.import",
+    ("lock", "arguments"): "ray.arguments.lock",
+    ("loads", "task"): "ray.task.unpickle",
+    ("dumps", "task"): "ray.task.pickle",
+    ("get", "task"): "ray.task.get",
+    ("put", "task"): "ray.task.put",
+    ("wait", "task"): "ray.task.wait",
+    ("submit", "task"): "ray.task.submit",
+    ("dumps", "outputs"): "ray.outputs.pickle",
+    ("import", "outputs"): "ray.outputs.import",
+    ("import", "task"): "import",
+}
+#: What the title of a process is while it runs a task, before the name of the task.
+_TITLE = "ray::"
+
+_UNDO: list[Callable[[], None]] = []
+#: Names that this Ray does not have.
+MISSING: list[str] = []
+#: The task of this thread, whether it is inside an import, and what is being loaded.
+_HERE = threading.local()
+#: The tasks that run in this process, by their ids.
+_ERRANDS: dict[bytes, Errand] = {}
+
+
+class Ear:
+    """Who takes what the wrappers see, while there is a recording."""
+
+    def __init__(self) -> None:
+        self.ledger: Ledger | None = None
+        self.wake: Callable[[], object] = bool
+        #: Whether tasks take turns on one thread: then that does not tell which one it is.
+        self.is_async = False
+        #: Whether this worker ends after some calls: then it says at once what it knows.
+        self.is_mortal = False
+
+
+EAR = Ear()
+
+
+def replace(owner: Any, attribute: str, make: Maker) -> None:
+    """Put ``make(original)`` in the place of an attribute; note its name if there is none."""
+    original = vars(owner).get(attribute)
+    if original is None:
+        MISSING.append(attribute)
+        return
+    replacement = make(original)
+    setattr(owner, attribute, replacement)
+
+    def undo() -> None:
+        if vars(owner).get(attribute) is replacement:
+            setattr(owner, attribute, original)
+
+    _UNDO.append(undo)
+
+
+def put_back() -> None:
+    """Put every original back that still has our wrapper in its place, the last one first."""
+    while _UNDO:
+        _UNDO.pop()()
+    EAR.ledger = None
+    _ERRANDS.clear()
+
+
+def is_patched() -> bool:
+    """Tell whether something of ours is in place."""
+    return bool(_UNDO)
+
+
+class Standin:
+    """A wrapper of a function of a module: it pickles as the name under which that is known.
+
+    Parameters
+    ----------
+    name
+        ``module:attribute``.
+    """
+
+    def __init__(self, call: Callable[..., Any], original: Any, name: str) -> None:
+        functools.update_wrapper(self, original)
+        self.call, self.original, self.name = call, original, name
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the wrapper."""
+        try:
+            return self.call(*args, **kwargs)
+        except BaseException as error:
+            without_us(error)
+            raise
+
+    def __reduce__(self) -> Any:
+        """Pickle as the place, where the original will be."""
+        return pkgutil.resolve_name, (self.name,)
+
+
+def without_us(error: BaseException) -> None:
+    """Take the frame of a wrapper out of the traceback of a user."""
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
+
+
+def timed(what: str, size: Callable[[Any, Any], int] | None = None, name: str = "") -> Maker:
+    """Return a maker of wrappers that note each call.
+
+    Parameters
+    ----------
+    size
+        From arguments and result to bytes.
+    name
+        Of a function of a module: where it stands.
+    """
+
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            start = clock()
+            try:
+                result = original(*args, **kwargs)
+            except BaseException as error:
+                note(what, start)
+                without_us(error)
+                raise
+            note(what, start, size and functools.partial(size, args, result))
+            return result
+
+        call.original = original  # type: ignore[attr-defined]  # for who must not be seen
+        return Standin(call, original, name) if name else call
+
+    return make
+
+
+def note(what: str, start: int, size: Callable[[], int] | None = None) -> None:
+    """Note what a task of this thread did until now; what fails there stays there."""
+    end, ledger = clock(), EAR.ledger
+    if ledger is None:
+        return
+    try:
+        errand = _errand_here()
+        stage = _STAGES.get((what, errand.phase)) if errand is not None else None
+        if errand is not None and stage is not None:
+            ledger.add(errand, stage, start, end, size() if size else 0)
+    except Exception:
+        ledger.failures += 1
+
+
+def _errand_here() -> Errand | None:
+    """Return the task that this thread works for, if that is known."""
+    errand: Errand | None = getattr(_HERE, "errand", None)
+    return _ERRANDS.get(_current_id()) if EAR.is_async else errand
+
+
+def _core_worker() -> Any:
+    return sys.modules["ray._private.worker"].global_worker.core_worker
+
+
+def _current_id() -> bytes:
+    return bytes(_core_worker().get_current_task_id().binary())
+
+
+# The task: from the title that its process gets to the next one.
+
+
+def titled(original: Any) -> Any:
+    """Return what stands for the context manager around each task."""
+
+    class Titled:
+        __slots__ = ("around", "errand", "title")
+
+        def __init__(self, title: str, *args: Any) -> None:
+            self.around, self.title = original(title, *args), title
+            self.errand: Errand | None = None
+
+        def __enter__(self) -> Any:
+            entered = self.around.__enter__()
+            self.errand = _begin(self.title)
+            return entered
+
+        def __exit__(self, *raised: object) -> Any:
+            if self.errand is not None:
+                _end(self.errand)
+            return self.around.__exit__(*raised)
+
+    return Titled
+
+
+def _begin(title: str) -> Errand | None:
+    ledger = EAR.ledger
+    if ledger is None or "__ray_" in title:  # Ray's own, as the call that brought us
+        return None
+    try:
+        loading, _HERE.loading = getattr(_HERE, "loading", 0), 0
+        errand = Errand(_current_id(), title.removeprefix(_TITLE), loading)
+        _ERRANDS[errand.ident] = errand
+        EAR.is_async = bool(_core_worker().current_actor_is_asyncio())
+        if not EAR.is_async:
+            _HERE.errand = errand
+    except Exception:
+        ledger.failures += 1
+        return None
+    return errand
+
+
+def _end(errand: Errand) -> None:
+    ledger, _HERE.errand = EAR.ledger, None
+    try:
+        if _ERRANDS.get(errand.ident) is errand:
+            del _ERRANDS[errand.ident]
+        if ledger is not None:
+            ledger.close(errand)
+            EAR.wake()
+    except Exception:
+        if ledger is not None:
+            ledger.failures += 1
+
+
+def body_begins(original: Any) -> Any:
+    """Note where the code of the user begins, and which attempt of the task it is."""
+
+    @functools.wraps(original)
+    def record_task_log_start(worker: Any, task_id: Any, attempt: Any, *args: Any) -> Any:
+        try:
+            return original(worker, task_id, attempt, *args)
+        finally:
+            errand = _ERRANDS.get(task_id.binary())
+            if errand is not None:
+                errand.attempt, errand.body = attempt, clock()
+
+    return record_task_log_start
+
+
+def body_ends(original: Any) -> Any:
+    """Note where the code of the user has returned."""
+
+    @functools.wraps(original)
+    def record_task_log_end(worker: Any, task_id: Any, *args: Any) -> Any:
+        errand = _ERRANDS.get(task_id.binary())
+        if errand is not None:
+            errand.returned = clock()
+        return original(worker, task_id, *args)
+
+    return record_task_log_end
+
+
+def loading(original: Any) -> Any:
+    """Note when the load of a function or class begins: its task begins when that is done."""
+
+    @functools.wraps(original)
+    def load(*args: Any, **kwargs: Any) -> Any:
+        load_begins(clock())
+        return original(*args, **kwargs)
+
+    return load
+
+
+def load_begins(at: int) -> None:
+    """Note for the next task of this thread when its function began to be loaded."""
+    if not getattr(_HERE, "loading", 0) and getattr(_HERE, "errand", None) is None:
+        _HERE.loading = at
+
+
+def informing(original: Any) -> Any:
+    """Note whether this worker ends after some calls of a function."""
+
+    @functools.wraps(original)
+    def get_execution_info(*args: Any, **kwargs: Any) -> Any:
+        info = original(*args, **kwargs)
+        EAR.is_mortal = EAR.is_mortal or bool(getattr(info, "max_calls", 0))
+        return info
+
+    return get_execution_info
+
+
+# What happens in a task.
+
+
+def asking(original: Any) -> Any:
+    """Note when values are wanted: who else loads something holds a lock."""
+
+    @functools.wraps(original)
+    def deserialize_objects(*args: Any, **kwargs: Any) -> Any:
+        _HERE.asked = clock()
+        try:
+            return original(*args, **kwargs)
+        except BaseException as error:
+            without_us(error)
+            raise
+
+    return deserialize_objects
+
+
+def answering(original: Any) -> Any:
+    """Note that values that were wanted begin to be made: the lock is there."""
+
+    @functools.wraps(original)
+    def get_serialization_context(*args: Any, **kwargs: Any) -> Any:
+        asked, _HERE.asked = getattr(_HERE, "asked", 0), 0
+        if asked:
+            note("lock", asked)
+        return original(*args, **kwargs)
+
+    return get_serialization_context
+
+
+def importing(original: Any) -> Any:
+    """Note imports, the outermost ones."""
+
+    @functools.wraps(original)
+    def find_and_load(name: str, *args: Any, **kwargs: Any) -> Any:
+        if getattr(_HERE, "is_importing", False) or name in sys.modules:
+            return original(name, *args, **kwargs)
+        _HERE.is_importing, start = True, clock()
+        try:
+            return original(name, *args, **kwargs)
+        except BaseException as error:  # an import that fails shows no frame of ours
+            without_us(error)
+            raise
+        finally:
+            _HERE.is_importing = False
+            note("import", start)
+
+    return find_and_load
+
+
+def patch() -> None:
+    """Put the wrappers into their places."""
+    MISSING.clear()
+    worker, functions = (
+        import_module(f"ray._private.{name}") for name in ("worker", "function_manager")
+    )
+    replace(worker, "_changeproctitle", titled)
+    for attribute, make in (
+        ("record_task_log_start", body_begins),
+        ("record_task_log_end", body_ends),
+        ("deserialize_objects", asking),
+        ("get_serialization_context", answering),
+        ("put_object", timed("put")),
+        ("get_objects", timed("get")),
+    ):
+        replace(worker.Worker, attribute, make)
+    for attribute in ("fetch_and_register_remote_function", "_load_actor_class_from_gcs"):
+        replace(functions.FunctionActorManager, attribute, loading)
+    replace(functions.FunctionActorManager, "get_execution_info", informing)
+    pickle = import_module("ray.cloudpickle")
+    dumped, loaded = (lambda _, made: len(made)), (lambda given, _: len(given[0]))
+    replace(pickle, "dumps", timed("dumps", dumped, "ray.cloudpickle:dumps"))
+    replace(pickle, "loads", timed("loads", loaded, "ray.cloudpickle:loads"))
+    replace(import_module("ray"), "wait", timed("wait", None, "ray:wait"))
+    replace(import_module("importlib._bootstrap"), "_find_and_load", importing)

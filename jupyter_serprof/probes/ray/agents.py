@@ -1,0 +1,305 @@
+"""The agents of a recording: brought by what it submits, asked for their notes, taken away.
+
+They come at the first submission, also on a Ray that was started in the recording; what this
+process itself calls of Ray for them is no call of the user. ``SERPROF_RAY_AGENT=0`` in the
+environment keeps them away. One recording beside another one of this process shares its agents.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import pickle
+import sys
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from threading import Lock
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from jupyter_serprof.capture.freeze import Page
+from jupyter_serprof.capture.recorder import active_recorders, describe_failure
+from jupyter_serprof.probes.ray.agent.contact import OPEN, SPACE, Contact
+from jupyter_serprof.probes.ray.agent.notes import bridge
+from jupyter_serprof.probes.shipping import Shipped, shipped
+
+#: Each module after those that it imports.
+_PARTS = ("", "notes", "contact", "hooks")
+_SWITCH = "SERPROF_RAY_AGENT"
+OFF = f"{_SWITCH}=0 keeps it away"
+#: No recording lasts longer for the agents, ns; its end is looked for so often, s.
+_LONGEST_NS, _PERIOD_S = 3_600_000_000_000, 1.0
+#: A call of ours takes no longer, s: one of the user's waits for it.
+_RPC_S = 1.0
+
+
+@cache
+def shipped_agent() -> Shipped:
+    """Return what travels of the agent."""
+    return shipped("jupyter_serprof.probes.ray.agent", "_serprof_ray", _PARTS)
+
+
+class Attempt(NamedTuple):
+    """An attempt of a task as its worker noted it; times are ns of the recorder's clock.
+
+    Attributes
+    ----------
+    worker
+        The id of the worker.
+    loading
+        When its function began to be loaded; None if it was there.
+    spans
+        Each (stage, start, end, bytes).
+    """
+
+    ident: bytes
+    name: str
+    attempt: int
+    worker: bytes
+    loading: int | None
+    begin: int
+    body: int
+    returned: int
+    end: int
+    spans: Sequence[tuple[str, int, int, int]]
+
+
+@dataclass(slots=True)
+class Notes:
+    """What the agents of a recording noted.
+
+    Attributes
+    ----------
+    attempts
+        Those that were kept with their details.
+    counts
+        How many attempts there were, by function; exact.
+    totals
+        By function and stage: how often, ns in all, ns at most, bytes; exact.
+    begun
+        When each worker's process was made, by its id, ns of the recorder's clock.
+    troubles
+        What did not work, in words.
+    """
+
+    attempts: list[Attempt] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    totals: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    begun: dict[bytes, int] = field(default_factory=dict)
+    troubles: list[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many attempts were noted."""
+        return sum(self.counts.values())
+
+    def add(self, worker: bytes, report: Mapping[str, Any], wall_offset: int) -> None:
+        """Add the report of a worker, on the clock of this process."""
+        # On one machine it is the same clock.
+        is_here = report["boot"] and report["boot"] == bridge()["boot"]
+        moved = 0 if is_here else report["bridge"] - wall_offset
+        for name, count in report["tasks"].items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        for name, stages in report["totals"].items():
+            for stage, (count, took, most, size) in stages.items():
+                known = self.totals.setdefault((name, stage), [0, 0, 0, 0])
+                known[:] = known[0] + count, known[1] + took, max(known[2], most), known[3] + size
+        self.begun[worker] = report["begun"] + moved if report["begun"] else 0
+        for ident, name, attempt, loading, *times, spans, _ in report["kept"]:
+            begin, body, returned, end = (at + moved for at in times)
+            inside = [(stage, low + moved, high + moved, size) for stage, low, high, size in spans]
+            loaded = loading + moved if loading else None
+            known_times = (loaded, begin, body, returned, end)
+            self.attempts.append(Attempt(ident, name, attempt, worker, *known_times, inside))
+        if report["failures"]:
+            self.troubles.append(f"an agent could not note {report['failures']} events")
+        if report["missing"]:
+            self.troubles.append(f"this Ray has no {', '.join(report['missing'])} in its workers")
+
+
+class Agents:
+    """The agents of the recordings that run in this process now."""
+
+    def __init__(self) -> None:
+        self.users = 0
+        self.contacts: dict[Any, Contact] = {}
+        self.troubles: list[str] = []
+        self._lock = Lock()
+        self._taken: dict[bytes, list[tuple[bytes, bytes]]] = {}
+        self._is_off = os.environ.get(_SWITCH, "") == "0"
+        if self._is_off:
+            self.troubles.append(OFF)
+
+    def contact(self) -> Contact | None:
+        """Return the contact to the cluster that this process is connected to now, if any.
+
+        The first one brings the source of the agent there.
+        """
+        module = sys.modules.get("ray._private.worker")
+        worker = getattr(module, "global_worker", None)
+        if worker is None or self._is_off or not worker.connected:
+            return None
+        if (contact := self.contacts.get(worker.current_cluster_and_job)) is not None:
+            return contact
+        with self._lock:
+            if worker.mode != sys.modules["ray"].SCRIPT_MODE:
+                return None
+            return self.contacts.setdefault(worker.current_cluster_and_job, _brought(worker))
+
+    def fail(self, error: Exception) -> None:
+        """Stay away from now on; the road of tasks says why."""
+        self._is_off = True
+        self.troubles.append(describe_failure(error))
+
+    def leave(self) -> None:
+        """Give the functions their own ids back, and let the agents go."""
+        self._is_off = True
+        for contact in self.contacts.values():
+            contact.leave()
+            if contact.is_here():
+                contact.worker.gcs_client.internal_kv_del(
+                    contact.key,
+                    False,  # noqa: FBT003  (only this key)
+                    SPACE,
+                    timeout=_RPC_S,
+                )
+
+    def notes(self, wall_offset: int) -> Notes:
+        """Return what the agents have noted until now.
+
+        Parameters
+        ----------
+        wall_offset
+            Added to a time of the recorder's clock it gives the time of day, ns.
+        """
+        found = Notes(troubles=list(self.troubles))
+        for contact in self.contacts.values():
+            for at, packed in self._reports(contact):
+                kind, _, worker = at.removeprefix(contact.key + b":").partition(b":")
+                if kind == b"notes":
+                    found.add(worker, marshal.loads(packed), wall_offset)  # noqa: S302  (ours)
+                elif kind == b"failed":
+                    found.troubles.append(f"{packed.decode()} in a worker")
+        return found
+
+    def _reports(self, contact: Contact) -> list[tuple[bytes, bytes]]:
+        """Read the reports; those of a recording that is over are taken away, and kept here."""
+        if contact.key in self._taken or not contact.is_here():
+            return self._taken.get(contact.key, [])
+        gcs, under = contact.worker.gcs_client, contact.key + b":"
+        keys = gcs.internal_kv_keys(under, SPACE, timeout=_RPC_S)
+        packed = [(at, gcs.internal_kv_get(at, SPACE, timeout=_RPC_S)) for at in keys]
+        return [(at, one) for at, one in packed if one is not None]
+
+    def forget(self) -> None:
+        """Take the reports away: they are read."""
+        for contact in self.contacts.values():
+            if self.users == 0 and contact.is_here():
+                self._taken[contact.key] = self._reports(contact)
+                under = contact.key + b":"
+                contact.worker.gcs_client.internal_kv_del(under, True, SPACE, timeout=_RPC_S)  # noqa: FBT003
+
+
+def _brought(worker: Any) -> Contact:  # noqa: ANN401  (Ray has no types here)
+    """Bring the source of the agent to the cluster of a job; it is dropped with the job."""
+    job = worker.current_job_id.hex().encode()
+    key = b":".join((b"RemoteFunction", job, b"serprof", uuid4().hex.encode()))
+    packed = pickle.dumps(shipped_agent())
+    for at, value in ((key + OPEN, b""), (key, packed)):
+        worker.gcs_client.internal_kv_put(at, value, True, SPACE, timeout=_RPC_S)  # noqa: FBT003
+    return Contact(key, (shipped_agent()[1], time.time_ns() + _LONGEST_NS, _PERIOD_S))
+
+
+_CURRENT: list[Agents] = []
+_JOINING = Lock()
+
+
+def join() -> Agents:
+    """Return the agents for a recording that begins."""
+    with _JOINING:
+        if not _CURRENT:
+            _CURRENT.append(Agents())
+        _CURRENT[0].users += 1
+        return _CURRENT[0]
+
+
+def quit_agents(agents: Agents) -> None:
+    """Let the agents go, if this was the last recording that had them."""
+    with _JOINING:
+        agents.users -= 1
+        is_last = agents.users == 0
+        if is_last and agents in _CURRENT:
+            _CURRENT.remove(agents)
+    if is_last:
+        agents.leave()
+
+
+def forget_agents() -> None:
+    """Forget them in the child of a fork, which has no cluster."""
+    global _JOINING  # noqa: PLW0603
+    _JOINING = Lock()
+    _CURRENT.clear()
+
+
+def _met(do: Callable[[Contact], None]) -> None:
+    """Let the contact do something; what fails there keeps the agents away from now on."""
+    for agents in _CURRENT:
+        start = time.perf_counter_ns()
+        contact = None
+        try:
+            contact = agents.contact()
+            if contact is not None:
+                do(contact)
+        except Exception as error:  # noqa: BLE001  (ours fails, the user's submission does not)
+            agents.fail(error)
+        finally:
+            for recorder in active_recorders()[:1]:
+                recorder.moved_ns += time.perf_counter_ns() - start
+
+
+def meet_function(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+    """Meet who will run a remote function that is about to be submitted."""
+    _met(lambda contact: contact.meet_function(args[0]))
+    return args, kwargs, None
+
+
+def meet_class(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+    """Meet who will be an actor of a class."""
+    _met(lambda contact: contact.meet_class(args[0], kwargs))
+    return args, kwargs, None
+
+
+def meet_actor(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+    """Meet an actor that is about to be called."""
+    _met(lambda contact: contact.meet_actor(args[0]))
+    return args, kwargs, None
+
+
+def function_published(function: object) -> None:
+    """Meet who will run a function that was published just now."""
+    _met(lambda contact: contact.function_published(function))
+
+
+def class_published() -> None:
+    """Meet who will be an actor of the class that this thread has published just now."""
+    _met(lambda contact: contact.class_published())
+
+
+def actor_made(handle: object) -> None:
+    """Note an actor that has the agent from its beginning."""
+    _met(lambda contact: contact.actor_made(handle))
+
+
+def drop_own_calls(run: Page, agents: Agents) -> None:
+    """Take the calls of Ray out of a run that were made for the agents."""
+    windows = [window for contact in agents.contacts.values() for window in contact.windows]
+    by_lane: dict[str, list[tuple[int, int]]] = {}
+    for thread, start, end in sorted(windows, key=lambda window: window[1]):
+        by_lane.setdefault(run.threads.get(thread, ""), []).append((start, end))
+    for draft in run.drafts if windows else ():
+        own = by_lane.get(draft.lane, [])
+        at = bisect_right(own, (draft.start, draft.end)) - 1  # of a thread they do not overlap
+        draft.is_dropped |= at >= 0 and draft.end <= own[at][1]

@@ -1,0 +1,262 @@
+"""The road of one attempt of a task: from Ray's events and the notes of an agent to stages.
+
+In: an event of Ray, notes of a worker, or both. Out: drafts that follow each other without a gap,
+from the first state to the last: they add up to the time between, to the nanosecond.
+Source: Ray 2.60.0, ``state_ts_ns`` in src/ray/protobuf/gcs.proto; profile events
+``task:deserialize_arguments``, ``task:execute``, ``task:store_outputs``, ``task::name``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+
+from jupyter_serprof.capture.freeze import Draft, Page
+from jupyter_serprof.model import Lane
+from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
+from jupyter_serprof.probes.ray.agents import Attempt
+
+STEPS = {
+    "task:deserialize_arguments": "ray.arguments",
+    "task:execute": "ray.execute",
+    "task:store_outputs": "ray.outputs",
+}
+WHOLE = "task::"
+#: Between two events of Ray of which one follows the other: the second one has it, ns.
+_SEAM_NS = 2_000_000
+#: ErrorType of src/ray/protobuf/common.proto: the process is gone, not only the call failed.
+_DEATHS = ("WORKER_DIED", "ACTOR_DIED", "NODE_DIED", "OUT_OF_MEMORY")
+#: Of more attempts shorter parts of the schedule are not drawn apart, ns: the whole has them.
+_MANY, _LEAST_NS = 300, 500_000
+
+
+class Leg(NamedTuple):
+    """A stage and its time, on the clock of the recorder, ns."""
+
+    stage: str
+    start: int
+    end: int
+
+
+class Errant(NamedTuple):
+    """An attempt: the name of its function, the lane of its worker, the id of its task."""
+
+    name: str
+    lane: str
+    ident: bytes
+
+
+@cache  # asked six times for each task
+def names() -> Any:  # noqa: ANN401  (protobuf makes its names at run time)
+    """Return Ray's names of states, types and errors."""
+    return importlib.import_module("ray.core.generated.common_pb2")
+
+
+def is_over(task: Any) -> bool:  # noqa: ANN401
+    """Tell whether the owner of a task knows its end."""
+    status = names().TaskStatus
+    return not {status.FINISHED, status.FAILED}.isdisjoint(task.state_updates.state_ts_ns)
+
+
+def death_of(task: Any) -> str:  # noqa: ANN401
+    """Return how the process ended in which an attempt was, in Ray's word; empty if it lived on."""
+    updates = task.state_updates
+    if names().TaskStatus.FAILED not in updates.state_ts_ns or not updates.HasField("error_info"):
+        return ""
+    word = str(names().ErrorType.Name(updates.error_info.error_type))
+    return word if word in _DEATHS and updates.worker_id else ""
+
+
+@dataclass(slots=True)
+class RoadMap:
+    """Adds the roads of attempts to a run, on lanes ``raylet`` and ``worker N``.
+
+    Attributes
+    ----------
+    started
+        When the process of a worker was made and when it was ready, by its id, ns.
+    """
+
+    run: Page
+    count: int
+    started: Mapping[bytes, tuple[int, int]] = field(default_factory=dict)
+    workers: dict[bytes, str] = field(default_factory=dict)
+    #: When the last attempt on a worker ended, by its lane, ns.
+    ends: dict[str, int] = field(default_factory=dict)
+
+    def add_event(self, task: Any, noted: Attempt | None) -> None:  # noqa: ANN401
+        """Add an attempt that Ray tells of; what an agent noted of it is more exact."""
+        times = {
+            name: task.state_updates.state_ts_ns[value] - self.run.wall_offset
+            for name, value in names().TaskStatus.items()
+            if value in task.state_updates.state_ts_ns
+        }
+        steps = self._reported(task, times) if noted is None else noted_steps(noted)
+        if not steps or not times:
+            return
+        submitted, first = min(times.values()), steps[0].start
+        begin = max(submitted, min(first, times.get("RUNNING", first)))
+        if noted is not None or any(one.event_name.startswith(WHOLE) for one in _events(task)):
+            steps = [*_between("ray.load", begin, first), *steps]
+        over = times.get("FINISHED", times.get("FAILED", steps[-1].end))
+        worker = bytes(task.profile_events.component_id) or bytes(task.state_updates.worker_id)
+        who = Errant(name_of(task.task_info), self._lane(worker), bytes(task.task_id))
+        last, word = self._draw(who, steps, noted), death_of(task)
+        if word:
+            last.details["died"] = word
+        parts = [] if word else list(self._parts(task, times, begin, worker))
+        self._draw_schedule(who.name, Leg("", submitted, begin), parts)
+        if over > last.end and not word:
+            self._add(_draft(who.name, "raylet", Leg("ray.reply", last.end, over)))
+        self.ends[who.lane] = max(self.ends.get(who.lane, 0), last.end)
+
+    def add_noted(self, noted: Attempt, submitted: int | None) -> None:
+        """Add an attempt that only an agent tells of; when it was submitted may be known here."""
+        who = Errant(_short(noted.name), self._lane(noted.worker), noted.ident)
+        steps = noted_steps(noted)
+        if noted.loading is not None and noted.loading < noted.begin:
+            steps = [Leg("ray.load", noted.loading, noted.begin), *steps]
+        self._draw(who, steps, noted)
+        if submitted is not None and submitted < steps[0].start:
+            self._draw_schedule(who.name, Leg("", submitted, steps[0].start), [])
+
+    def _parts(
+        self,
+        task: Any,  # noqa: ANN401
+        times: Mapping[str, int],
+        begin: int,
+        worker: bytes,
+    ) -> Iterator[Leg]:
+        """Yield the parts between the first state of a task and its begin on a worker."""
+        kinds, kind = names().TaskType, task.task_info.type
+        submitted, placed = min(times.values()), times.get("PENDING_NODE_ASSIGNMENT")
+        if placed is None:
+            return
+        sent = times.get("SUBMITTED_TO_WORKER", begin)
+        pause = "ray.retry" if task.attempt_number else "ray.deps"
+        marks = [(pause, placed)]
+        if kind == kinds.ACTOR_TASK:
+            marks += [("ray.actor.start", sent)]
+            marks += [
+                ("ray.actor.queue", min(begin, max(sent, self.ends.get(self._lane(worker), 0))))
+            ]
+        else:
+            launched, ready = (min(at, sent) for at in self.started.get(worker, (0, 0)))
+            marks += [("ray.lease", launched), ("ray.worker.start", ready), ("ray.lease", sent)]
+        at = submitted
+        for stage, until in [*marks, ("ray.push", begin)]:
+            end = min(max(at, until), begin)
+            if end > at:
+                yield Leg(stage, at, end)
+            at = end
+
+    def _reported(self, task: Any, times: Mapping[str, int]) -> list[Leg]:  # noqa: ANN401
+        """Return what Ray tells of a task on its worker; one that still runs ends with the run.
+
+        A worker that died did not tell when it began: no earlier than the task was sent to it.
+        """
+        end = self.run.end
+        moved = self.run.wall_offset
+        steps = [
+            Leg(STEPS[event.event_name], event.start_time - moved, event.end_time - moved)
+            for event in _events(task)
+            if event.event_name in STEPS
+        ]
+        sent = times.get("SUBMITTED_TO_WORKER", end) if death_of(task) else end
+        start = max([times.get("RUNNING", sent), *(step.end for step in steps)])
+        if not any(step.stage == "ray.execute" for step in steps) and start < end:
+            ended = min(times.get(state, end) for state in ("FINISHED", "FAILED"))
+            steps.append(Leg("ray.execute", start, max(start, min(ended, end))))
+        return list(_without_seams(sorted(steps, key=lambda step: step.start)))
+
+    def _lane(self, ident: bytes) -> str:
+        lane = self.workers.setdefault(ident, f"worker {len(self.workers) + 1}")
+        for key in ("raylet", lane):
+            lanes = self.run.lanes
+            lanes.setdefault(key, Lane(key, key.partition(" ")[0], process=len(lanes)))
+        return lane
+
+    def _draw(self, who: Errant, steps: Sequence[Leg], noted: Attempt | None) -> Draft:
+        """Add what happened on a worker, with what its agent saw inside; return the last step."""
+        drafts = [_draft(who.name, who.lane, step) for step in steps]
+        for draft in drafts:
+            draft.extra = who.ident
+            self._add(draft)
+        for draft in _inside(noted, drafts) if noted is not None else ():
+            self._add(draft)
+        return drafts[-1]
+
+    def _draw_schedule(self, name: str, whole: Leg, parts: Sequence[Leg]) -> None:
+        """Add the time before a worker began, in parts; of many tasks only in those that count."""
+        around = _draft(name, "raylet", whole._replace(stage="ray.schedule"))
+        self._add(around)
+        least_ns = _LEAST_NS if self.count > _MANY else 0
+        for part in parts:
+            if part.end - part.start >= least_ns:
+                self._add(_draft(name, "raylet", part, around))
+
+    def _add(self, draft: Draft) -> None:
+        self.run.drafts.append(draft)
+
+
+def noted_steps(noted: Attempt) -> list[Leg]:
+    """Return the steps of a task on its worker, as its agent noted them."""
+    return [
+        Leg("ray.arguments", noted.begin, noted.body),
+        Leg("ray.execute", noted.body, noted.returned),
+        Leg("ray.outputs", noted.returned, noted.end),
+    ]
+
+
+def _inside(noted: Attempt, steps: Sequence[Draft]) -> Iterator[Draft]:
+    """Yield what an agent saw inside of the steps; what is inside of another one is its child."""
+    around: list[Draft] = []
+    for stage, start, end, size in sorted(noted.spans, key=lambda span: (span[1], -span[2])):
+        while around and around[-1].end < end:
+            around.pop()
+        step = next((one for one in steps if one.start <= start < one.end), None)
+        if step is not None:
+            parent = around[-1] if around else step
+            name = stage.rpartition(".")[2]
+            draft = Draft(stage, name, step.lane, start, min(end, step.end), "ray.task", parent)
+            draft.size_bytes = size or None
+            around.append(draft)
+            yield draft
+
+
+def _between(stage: str, start: int, end: int) -> Iterator[Leg]:
+    if start < end:
+        yield Leg(stage, start, end)
+
+
+def _without_seams(steps: Sequence[Leg]) -> Iterator[Leg]:
+    """Let a step last until the next one begins, where that follows at once."""
+    for at, step in enumerate(steps):
+        after = steps[at + 1].start if at + 1 < len(steps) else step.end
+        yield step._replace(end=after if 0 < after - step.end <= _SEAM_NS else step.end)
+
+
+def _events(task: Any) -> Any:  # noqa: ANN401
+    return task.profile_events.events
+
+
+def _draft(name: str, lane: str, step: Leg, parent: Draft | None = None) -> Draft:
+    return Draft(step.stage, name, lane, step.start, step.end, "ray.task", parent)
+
+
+def name_of(info: Any) -> str:  # noqa: ANN401
+    """Return the name of the function; of Dask on Ray, where it is one for all, Dask's own.
+
+    That of an actor's start has the class before it.
+    """
+    if info.name.startswith(TASK_MARK):
+        return task_prefix(info.name)
+    return _short(str(info.func_or_class_name or info.name or "task"))
+
+
+def _short(name: str) -> str:
+    parts = name.split(".")
+    return ".".join(parts[-2:]) if parts[-1] == "__init__" else parts[-1]

@@ -1,0 +1,127 @@
+"""Submissions of tasks: the places that watch them, and what was seen of the road of their tasks.
+
+The agents go with what is submitted. How far the ladder of the tasks goes is said in any case: by
+agents and Ray's events, by one of them, or by this process only; of how many tasks.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jupyter_serprof.capture.freeze import Draft, Page
+from jupyter_serprof.capture.hook import Place
+from jupyter_serprof.model.units import counted
+from jupyter_serprof.probes.ray import agents as _agents
+from jupyter_serprof.probes.ray.agents import Agents, Notes
+from jupyter_serprof.probes.ray.tasks import Coverage, add_task_spans, task_id
+
+#: The first task of each remote function of this recording.
+FUNCTIONS: weakref.WeakKeyDictionary[Any, bytes | None] = weakref.WeakKeyDictionary()
+#: The first call of each method of an actor: module, class and name.
+METHODS: dict[tuple[str, str, str], bytes | None] = {}
+_MANAGER = "ray._private.function_manager:FunctionActorManager"
+
+
+def submission_places() -> list[Place]:
+    """Return the places where tasks and actors are submitted, functions and classes exported."""
+    actor, stage = "ray.actor", "ray.submit"
+    function = "ray.remote_function:RemoteFunction._remote"
+    return [
+        Place(function, stage, stage, before=_agents.meet_function, after=_note_task),
+        Place(
+            f"{actor}:ActorClass._remote",
+            stage,
+            stage,
+            before=_agents.meet_class,
+            after=_note_actor,
+        ),
+        Place(
+            f"{actor}:ActorMethod._remote",
+            stage,
+            stage,
+            before=_agents.meet_actor,
+            after=_note_call,
+        ),
+        Place(f"{_MANAGER}.export", "ray.export", "ray.export", after=_note_function),
+        Place(f"{_MANAGER}.export_actor_class", "ray.export", "ray.export", after=_note_class),
+    ]
+
+
+def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    made = task_id(result)
+    FUNCTIONS.setdefault(args[0], made)
+    return made
+
+
+def _note_actor(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    _agents.actor_made(result)
+    return task_id(result)
+
+
+def _note_call(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    made, actor = task_id(result), getattr(args[0], "_actor", None)
+    known = getattr(actor, "_ray_actor_creation_function_descriptor", None)
+    if known is not None:
+        METHODS.setdefault((known.module_name, known.class_name, args[0]._method_name), made)  # noqa: SLF001
+    return made
+
+
+def _note_function(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    _agents.function_published(args[1])
+    return _named(args[1])
+
+
+def _note_class(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    _agents.class_published()
+    return _named(args[1])
+
+
+def _named(exported: Any) -> tuple[weakref.ref[Any], str]:  # noqa: ANN401
+    name = getattr(exported, "_function_name", None) or getattr(exported, "__name__", "")
+    return weakref.ref(exported), str(name).rpartition(".")[2]
+
+
+def is_submission(draft: Draft) -> bool:
+    """Tell whether a call made a task: the outermost one, and not one that raised."""
+    is_outer = draft.role == "ray.submit" and not draft.is_inside("ray.submit")
+    return is_outer and not draft.is_dropped and "error" not in draft.details
+
+
+def add_tasks(run: Page, submitted: Sequence[Draft], agents: Agents | None) -> Coverage:
+    """Add the road of tasks by Ray's events and the notes of the agents; say what was seen."""
+    idents = [draft.extra for draft in submitted]
+    if agents is None:
+        return add_task_spans(run, idents)
+    read: Callable[[], Notes] = lambda: agents.notes(run.wall_offset)  # noqa: E731
+    sent = {draft.extra: draft.end for draft in submitted if draft.extra}
+    try:
+        return add_task_spans(run, idents, read, sent)
+    finally:
+        agents.forget()
+
+
+def told_of_tasks(seen: Coverage) -> str:
+    """Say who told of how many tasks; empty if there was none."""
+    if not seen.total:
+        return ""
+    who = " + ".join(["agent"] * (seen.noted > 0) + ["events"] * (seen.told > 0))
+    tasks = f"{max(seen.told, seen.noted)} of {counted(seen.total, 'task')} seen"
+    return f", {who or 'driver only'}: {tasks}"
+
+
+def hidden_of_tasks(seen: Coverage) -> list[str]:
+    """Say what was not seen of tasks, and why."""
+    inside = f"inside of {counted(seen.total - seen.noted, 'task')}"
+    by = "; ".join(dict.fromkeys(seen.troubles)) or "no agent was there"
+    is_hidden = seen.told > 0 and seen.noted < seen.total
+    return [*filter(None, [seen.missing]), *[f"{inside} ({by})"] * is_hidden]
+
+
+def note_unseen_roads(drafts: Sequence[Draft], submitted: Sequence[Draft]) -> None:
+    """Mark the submissions whose task was not seen to execute: a wait may be for it."""
+    seen = {draft.extra for draft in drafts if draft.stage == "ray.execute"}
+    for draft in submitted:
+        if draft.extra is None or draft.extra not in seen:
+            draft.details["road"] = "unseen"

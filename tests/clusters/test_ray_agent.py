@@ -1,0 +1,400 @@
+"""The agent in Ray's workers: it comes with what is submitted, tells what is inside, and leaves."""
+
+import marshal
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, cast
+from uuid import uuid4
+
+import numpy as np
+import pytest
+import ray
+
+from clusters.seen import attempts, has_row, probe, recorded, row, spans
+from jupyter_serprof.model import Span, Trace
+from jupyter_serprof.probes.ray import agents as ray_agents
+from jupyter_serprof.probes.ray.agent.contact import SPACE
+from jupyter_serprof.probes.ray.agents import shipped_agent
+
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
+
+_PATIENCE_S = 30
+
+
+def _remote(function: Any, **options: Any) -> Any:
+    return ray.remote(**options)(function) if options else ray.remote(function)
+
+
+def _slow() -> Callable[[str, float], Any]:
+    """Return what makes a value that is slow to pickle or unpickle; in here it goes by value."""
+
+    def make(method: str, seconds: float) -> Any:
+        def wait(*_: object) -> Any:
+            import time
+
+            time.sleep(seconds)
+            return {"a": 1}
+
+        methods = {"__getstate__": lambda _: {"a": 1}, "__setstate__": lambda *_: None}
+        return type("Slow", (), methods | {method: wait})()
+
+    return make
+
+
+def _look() -> Callable[..., list[str]]:
+    """Return what tells what is left of the agent; made in here it travels by value."""
+
+    def look(*_: object) -> list[str]:
+        import sys
+        import threading
+        from importlib import import_module
+
+        import ray
+
+        worker: Any = import_module("ray._private.worker")
+        places: list[Any] = [
+            *(worker._changeproctitle, worker.Worker.put_object, worker.Worker.get_objects),
+            *(worker.Worker.record_task_log_start, worker.Worker.deserialize_objects),
+            *(
+                ray.cloudpickle.dumps,
+                ray.wait,
+                import_module("importlib._bootstrap")._find_and_load,
+            ),
+            *(ray.remote_function.RemoteFunction._remote, ray.actor.ActorMethod._remote),
+        ]
+        names = [f"{type(place).__module__} {getattr(place, '__code__', '')}" for place in places]
+        return [
+            *(name for name in sys.modules if "serprof" in name),
+            *(thread.name for thread in threading.enumerate() if "serprof" in thread.name),
+            *(name for name in names if "serprof" in name),
+        ]
+
+    return look
+
+
+def _left(ask: Callable[[], list[str]]) -> list[str]:
+    """Return what is left of the agent when it had time to leave."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while (left := ask()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return left
+
+
+def _road(trace: Trace, name: str) -> list[Span]:
+    """Return the steps of a task from its first state to the last one, in order."""
+    steps = ("schedule", "load", "arguments", "execute", "outputs", "reply")
+    wanted = [f"ray.{step}" for step in steps]
+    road = [span for span in trace.spans if span.name == name and span.stage in wanted]
+    return sorted(road, key=lambda span: (span.start_ns, span.end_ns))
+
+
+def _inside(trace: Trace, stage: str) -> int:
+    """Return how long the spans of a stage are, ns."""
+    return sum(span.duration_ns for span in spans(trace, stage))
+
+
+def test_the_stages_of_a_task_follow_each_other_to_the_nanosecond() -> None:
+    """From the first state to the last one; the parts of the schedule are all of it."""
+
+    @_remote
+    def work(value: Any) -> Any:
+        return value
+
+    for trace in attempts(lambda: ray.get(work.remote(np.arange(10))), count=3):
+        road = _road(trace, "work")
+        (schedule,) = spans(trace, "ray.schedule")
+        at = trace.spans.index(schedule)
+        parts = [span for span in trace.spans if span.parent == at]
+
+        assert [span.stage for span in road if span.stage != "ray.load"] == [
+            *("ray.schedule", "ray.arguments", "ray.execute", "ray.outputs", "ray.reply")
+        ]
+        assert all(before.end_ns == after.start_ns for before, after in pairwise(road))
+        assert sum(part.duration_ns for part in parts) == schedule.duration_ns
+        assert {"ray.lease", "ray.push"} <= {part.stage for part in parts}
+        assert probe(trace).level == "pickle, agent + events: 1 of 1 task seen"
+        assert probe(trace).unseen == ()
+
+
+def test_what_is_slow_inside_of_a_task_is_told_apart() -> None:
+    """Its argument, its body, a nested put and get, its result: each has what it took."""
+
+    @_remote
+    def produce() -> None:
+        time.sleep(0.25)
+
+    @_remote
+    def work(_: Any, make: Callable[..., Any]) -> Any:
+        reference = produce.remote()
+        ray.put(make("__getstate__", 0.04))
+        ray.get(reference)
+        time.sleep(0.15)
+        return make("__getstate__", 0.12)
+
+    make = _slow()
+    argument = make("__setstate__", 0.08)
+    injected = {
+        "ray.arguments.unpickle": 80e6,
+        "ray.task.pickle": 40e6,
+        "ray.outputs.pickle": 120e6,
+    }
+
+    _, trace = recorded(lambda: ray.get(work.remote(argument, make)))
+
+    for stage, least_ns in injected.items():
+        assert 0.99 * least_ns <= _inside(trace, stage) < 3 * least_ns
+    (execute,) = [span for span in spans(trace, "ray.execute") if span.name == "work"]
+    at = trace.spans.index(execute)
+    nested = {span.stage for span in trace.spans if span.parent == at}
+    assert {"ray.task.put", "ray.task.get", "ray.task.submit"} <= nested
+    assert _inside(trace, "ray.task.get") >= 150e6
+    assert has_row(trace, "ray.task.put")
+    assert probe(trace).level == "pickle, agent + events: 2 of 2 tasks seen"
+
+
+def test_an_argument_a_full_cluster_and_a_queue_are_told_apart() -> None:
+    """Waiting for the producer of an argument, for a worker and for an actor are not one thing."""
+
+    @_remote
+    def sleep(seconds: float, *_: Any) -> float:
+        time.sleep(seconds)
+        return seconds
+
+    @_remote
+    class Actor:
+        def sleep(self, seconds: float) -> float:
+            time.sleep(seconds)
+            return seconds
+
+    def run() -> None:
+        actor = cast("Any", Actor).remote()
+        ray.get(sleep.remote(0, sleep.remote(0.3)))
+        ray.get([sleep.remote(0.35) for _ in range(3)])
+        ray.get([actor.sleep.remote(0.1) for _ in range(3)])
+
+    ray.get([sleep.remote(0.1) for _ in range(2)])
+    _, trace = recorded(run)
+
+    assert max(s.duration_ns for s in spans(trace, "ray.deps")) >= 0.99 * 300e6
+    assert max(s.duration_ns for s in spans(trace, "ray.lease")) >= 0.9 * 350e6
+    queued = sorted(span.duration_ns for span in spans(trace, "ray.actor.queue"))
+    assert queued[-1] >= 0.9 * 200e6
+    assert 0.9 * 100e6 <= queued[-2] <= queued[-1]
+
+
+def test_attempts_of_a_task_are_told_apart(tmp_path: Any) -> None:
+    """One that failed and was tried again: each attempt has what was seen in it."""
+
+    @_remote
+    def once(folder: Any, make: Any) -> int:
+        ray.put(make)
+        if not (folder / "tried").exists():
+            (folder / "tried").touch()
+            raise ValueError
+        return 5
+
+    again = once.options(max_retries=1, retry_exceptions=True)
+
+    value, trace = recorded(lambda: ray.get(again.remote(tmp_path, 1)))
+
+    bodies = spans(trace, "ray.execute", "once")
+    assert value == 5
+    assert len(bodies) == len(spans(trace, "ray.task.put")) == 2
+    assert has_row(trace, "ray.retry")
+    for body in bodies:
+        inside = [span for span in spans(trace, "ray.task.put") if span.parent >= 0]
+        assert any(body.start_ns <= put.start_ns <= put.end_ns <= body.end_ns for put in inside)
+
+
+@pytest.mark.parametrize("kind", ["task", "actor", "threads", "asyncio"])
+def test_the_agent_leaves_workers_as_they_were(kind: str) -> None:
+    """Functions and actors from before the recording are met too; afterwards nothing is there."""
+    look = _look()
+
+    @_remote
+    def task() -> list[str]:
+        return look()
+
+    class Actor:
+        def ask(self) -> list[str]:
+            return look()
+
+    class Awaited:
+        async def ask(self) -> list[str]:
+            return look()
+
+    options = {"max_concurrency": 2} if kind == "threads" else {}
+    made = _remote(Awaited if kind == "asyncio" else Actor, **options or {"num_cpus": 0})
+    call = task.remote if kind == "task" else cast("Any", made).remote().ask.remote
+    before = ray.get(call())
+
+    during, trace = recorded(lambda: ray.get([call() for _ in range(4)]))
+
+    assert before == []
+    assert all(during)
+    assert probe(trace).level.endswith("agent + events: 4 of 4 tasks seen")
+    assert (
+        _left(lambda: [one for found in ray.get([call() for _ in range(4)]) for one in found]) == []
+    )
+    assert _keys_of_recordings() == []
+
+
+def _keys_of_recordings() -> list[bytes]:
+    gcs = cast("Any", ray)._private.worker.global_worker.gcs_client
+    return [key for key in gcs.internal_kv_keys(b"RemoteFunction:", SPACE) if b":serprof:" in key]
+
+
+def test_a_function_keeps_its_id_and_its_state() -> None:
+    """What workers know of a function from before is what the recording calls."""
+    calls: list[int] = []
+
+    @_remote
+    def count() -> int:
+        calls.append(1)
+        return len(calls)
+
+    before = [ray.get(count.remote()) for _ in range(3)]
+    known = count._function_descriptor
+
+    during, _ = recorded(lambda: [ray.get(count.remote()) for _ in range(3)])
+
+    assert count._function_descriptor is known
+    assert max([*before, *during, ray.get(count.remote())]) > 3
+
+
+def _failures(call: Callable[[], Any]) -> str:
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001  (the user's, compared)
+        return re.sub(r"pid=\d+|ip=[\d.]+|actor_id=\w+|0x\w+|id=\w+", "", f"{type(error)} {error}")
+    return "nothing was raised"
+
+
+def test_tracebacks_of_the_user_are_as_without() -> None:
+    """Errors in a body, an argument, a result, a nested get, an import: no frame of ours."""
+
+    @_remote
+    def fail() -> None:
+        raise ValueError
+
+    @_remote
+    def nested() -> None:
+        ray.get(fail.remote())
+
+    @_remote
+    def unpicklable() -> Any:
+        import threading
+
+        return threading.Lock()
+
+    @_remote
+    def importing() -> None:
+        import no_such_module_at_all  # type: ignore[import-not-found]  # noqa: F401
+
+    @_remote
+    class Actor:
+        def __init__(self, way: str) -> None:
+            if way == "init":
+                raise KeyError(way)
+
+        def call(self) -> None:
+            raise KeyError
+
+    calls: list[Callable[[], Any]] = [
+        *(lambda f=f: ray.get(f.remote()) for f in (fail, nested, unpicklable, importing)),
+        lambda: ray.get(nested.remote(1)),
+        *(
+            lambda way=way: ray.get(cast("Any", Actor).remote(way).call.remote())
+            for way in ("", "init")
+        ),
+    ]
+
+    without = [_failures(call) for call in calls]
+    within, _ = recorded(lambda: [_failures(call) for call in calls])
+
+    assert within == without
+    assert "nothing was raised" not in within
+    assert not [text for text in within if "serprof" in text]
+
+
+@pytest.mark.parametrize("how", ["broken", "refused"])
+def test_an_agent_that_cannot_run_changes_no_result(
+    monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """It says so in one line, and the events tell what they can."""
+
+    def broken() -> Any:
+        loader, name, magic, parts = shipped_agent.__wrapped__()
+        name += uuid4().hex
+        return loader, name, magic, {**parts, "hooks": ("1 / 0", compile_marshalled("1 / 0"))}
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError
+
+    if how == "broken":
+        monkeypatch.setattr(ray_agents, "shipped_agent", broken)
+    else:
+        monkeypatch.setattr(ray_agents, "_brought", refuse)
+
+    @_remote
+    def double(value: int) -> int:
+        return 2 * value
+
+    values, trace = recorded(lambda: ray.get([double.remote(i) for i in range(4)]))
+
+    assert values == [0, 2, 4, 6]
+    assert probe(trace).level == "pickle, events: 4 of 4 tasks seen"
+    (said,) = probe(trace).unseen
+    why = "ZeroDivisionError in a worker" if how == "broken" else "RuntimeError in refuse"
+    assert said.startswith(f"inside of 4 tasks ({why}")
+
+
+def compile_marshalled(source: str) -> bytes:
+    return marshal.dumps(compile(source, "broken", "exec"))
+
+
+@pytest.mark.parametrize(
+    "options", [{"lifetime": "detached", "name": "kept"}, {"max_pending_calls": 5}]
+)
+def test_actors_that_stay_or_bound_their_calls_are_let_alone(options: dict[str, Any]) -> None:
+    """One that outlives the program, and one that takes so many calls only: the ladder says so."""
+    look = _look()
+
+    class Actor:
+        def ask(self) -> list[str]:
+            return look()
+
+    actor = cast("Any", ray.remote(num_cpus=0, **options)(Actor)).remote()
+    ray.get(actor.ask.remote())
+
+    found, trace = recorded(lambda: ray.get(actor.ask.remote()))
+
+    ray.kill(actor)
+    assert found == []
+    assert probe(trace).level == "pickle, events: 1 of 1 task seen"
+    assert probe(trace).unseen == ("inside of 1 task (no agent was there)",)
+
+
+def test_a_worker_that_is_killed_takes_only_its_own_notes_along(tmp_path: Any) -> None:
+    """The task is tried again on another one, as without a recording; the picture has both."""
+
+    @_remote
+    def dies_once(folder: Any) -> int:
+        if not (folder / "died").exists():
+            (folder / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 7
+
+    value, trace = recorded(lambda: ray.get(dies_once.options(max_retries=1).remote(tmp_path)))
+
+    assert value == 7
+    assert [bool(span.details) for span in spans(trace, "ray.execute", "dies_once")] == [
+        True,
+        False,
+    ]
+    assert row(trace, "ray.execute").count == 2
+    assert _keys_of_recordings() == []
