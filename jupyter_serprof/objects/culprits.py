@@ -7,9 +7,11 @@ among many parts the failing ones are found by halving.
 
 from __future__ import annotations
 
+import functools
 import pickle
 import re
 import time
+import types
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,6 +38,10 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TOO_DEEP = "nested too deeply"
 #: Behind the type of what nobody can replace or delete in its place.
 _IN_TUPLE = " in a tuple"
+#: Before the class that has it as an attribute.
+_OF = " of "
+#: What has attributes, and is no class of the user.
+_UNNAMED = (functools.partial, types.MethodType, types.ModuleType)
 _ADVICE = {
     "generator": "Make it a list",
     "function": "cloudpickle takes functions; pickle only those that a module has by their name",
@@ -113,7 +119,8 @@ def culprits_text(culprits: Sequence[Culprit]) -> str:
         )
     if others:
         named = "; ".join([*others, *deep])
-        (kind, *more) = {culprit.type_name for culprit in culprits if culprit.error != _TOO_DEEP}
+        kinds = {one.type_name.partition(_OF)[0] for one in culprits if one.error != _TOO_DEEP}
+        (kind, *more) = kinds
         advice = _ADVICE.get("" if more else kind, "")
         path = next(culprit.path for culprit in culprits if culprit.error != _TOO_DEEP)
         if advice == _ADVICE["generator"] and is_code(path):
@@ -180,6 +187,8 @@ class _Search:
             for step, part, why in self._failing(parts):
                 if id(part) not in above and part is not value:
                     inside = _IN_TUPLE if is_a(value, tuple) and step[:1] == "[" else ""
+                    if step[1:].isidentifier() and not is_a(value, (type, *_UNNAMED)):
+                        inside = f"{_OF}{kind_name(type(value))}"
                     self.descend(part, path + step, why, (*above, id(value)), inside)
         if len(self.found) == count:
             self.found.append(Culprit(path, kind_name(type(value)) + place, error))

@@ -95,3 +95,21 @@ def test_the_collection_is_the_variable_that_the_computed_chain_begins_with(
     code: str, variable: str | None
 ) -> None:
     assert roles_of(code).get("<x>") == variable
+
+
+@pytest.mark.parametrize(
+    ("code", "role", "text"),
+    [
+        ("dask.compute(*[delayed(f)([k] * 9) for k in xs])", "call", "(lambda k: f([k] * 9))"),
+        ("[client.submit(f, k, y) for k in ks]", "call", "(lambda k: f(k, y))"),
+        ("[delayed(f)(delayed(g)(k)) for k in xs]", "call", "g"),  # what is a graph stays one
+        ("y = da.ones((9,), chunks=2)", "chunks1", "y = da.ones((9,), chunks=factor * 2)"),
+        ("da.ones((9, 9), chunks=2)", "chunks2", "da.ones((9, 9), chunks=factor * 2)"),
+        ("da.ones(n, chunks=m)", "chunks1", None),
+        ("dd.from_pandas(df, npartitions=9)", "name", "df"),
+        ("client.submit(f, blobs[0])", "name", "blobs[0]"),
+        ("client.submit(f, make())", "name", None),
+    ],
+)
+def test_code_tells_calls_sizes_and_places(code: str, role: str, text: str | None) -> None:
+    assert roles_of(code).get(f"<{role}>") == text

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from jupyter_serprof.analysis.findings.pickle import without_part
 from jupyter_serprof.objects import culprits, picklers
 from jupyter_serprof.objects.culprits import Culprit, culprits_text, error_text, find_culprits
 from jupyter_serprof.testing import TickClock
@@ -352,3 +353,16 @@ def test_what_an_error_says_is_short_and_private(error: Exception, said: str) ->
     assert "jane" not in text
     assert "0x" not in text
     assert len(text) < 250
+
+
+def test_the_class_that_holds_a_culprit_is_named() -> None:
+    """It is where ``__getstate__`` has to leave it out."""
+    holder = type("Conn", (), {})()
+    holder.lock = threading.Lock()
+
+    (found,) = find_culprits([holder], "conns")
+
+    assert found[:2] == ("conns[0].lock", "lock of Conn")
+    remedy, why = without_part(found.path, found.type_name)
+    assert remedy.endswith("# in the class Conn: without its lock, which `__setstate__` makes anew")
+    assert why == "it is a lock of Conn"

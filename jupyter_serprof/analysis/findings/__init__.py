@@ -318,6 +318,8 @@ def find(
     cause = max(found, key=lambda one: (one.rule == _REFUSED, one.share or 0.0), default=None)
     if cause is not None and is_cause(cause):
         found.sort(key=lambda finding: finding is not cause)
+    if found[:1] and found[0].rule == _REFUSED:
+        del found[1:]  # of a run that failed: nothing of it is to be made faster
     roles = roles_of(code or trace.name) | ({NAME: name} if name.isidentifier() else {})
     told = [named(finding, roles) for finding in found]
     at = next((at for at, finding in enumerate(told) if finding.remedy), 0)

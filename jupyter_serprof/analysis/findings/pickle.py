@@ -203,6 +203,9 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
     what = path_text(shown) if path else f"a value of type `{of_kind}`"
     known = path if shown == path else NAME + path
     remedy, why = without_part(known, of_kind) if of_kind else (plain, "")
+    is_of_dask = any(one.stage == "dask.serialize" for one in spans)
+    if of_kind == "lock" and path.isidentifier() and is_of_dask:
+        remedy = f'from distributed import Lock; {path} = Lock("{path}")   # one for all workers'
     yield Finding(
         "pickle.unpicklable",
         "warn",
@@ -216,7 +219,7 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
 
 def without_part(path: str, kind: str) -> tuple[str, str]:
     """Return a line that leaves a part out (by its class, or out of what holds it), and why."""
-    because = f"it is a {kind}"
+    because, (kind, _, owner) = f"it is a {kind}", kind.partition(" of ")
     can_paste = is_code(path.replace(NAME, "name")) and not kind.endswith(" in a tuple")
     if kind == "generator" and can_paste:
         return f"{path} = list({path})   # it is used up once; a list can be sent", because
@@ -232,7 +235,8 @@ def without_part(path: str, kind: str) -> tuple[str, str]:
     name = attribute[1]
     line = (
         f"def __getstate__(self): return {{k: v for k, v in vars(self).items() if k != {name!r}}}"
-        f"   # in the class of {path[: attribute.start()]}; __setstate__ makes {name} anew"
+        f"   # in the class {owner or f'of {path[: attribute.start()]}'}: without its {kind}, "
+        "which `__setstate__` makes anew"
     )
     return line, because
 
