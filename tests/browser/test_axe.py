@@ -17,7 +17,7 @@ VIEWS = {
     "trace": ["Waterfall", "Lanes", "Table", "Details", "Findings"],
     "full trace": ["Compare", "Waterfall", "Lanes", "Table", "Details", "Findings"],
     "anatomy": ["Compare", "Blame", "Waterfall", "Table", "Details", "Findings"],
-    "round trip": ["Round trip", "Table", "Details", "Findings"],
+    "round trip": ["Round trip", "Table", "Details"],
     "sweep": ["Compare", "Sweep", "Round trip", "Table", "Details", "Findings"],
     "chunks": ["Chunk sizes", "Runs", "Table", "Details", "Findings"],
 }
