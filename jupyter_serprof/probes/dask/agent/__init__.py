@@ -19,27 +19,7 @@ import sys
 import threading
 from importlib import import_module
 
-from .hooks import (
-    MARK,
-    counting,
-    decoding,
-    encoding,
-    executing,
-    handling,
-    importing,
-    is_patched,
-    is_wrapped,
-    marked,
-    often,
-    put_back,
-    reading,
-    replace,
-    replace_item,
-    shield,
-    timed,
-    update_graph,
-    writing,
-)
+from . import hooks
 from .leftovers import drop_leftovers
 from .lines import BEAT_S, ask, compared, invite, is_set, miss, ping
 from .notes import AGENTS, Agent, clock, collected, delay_s
@@ -74,27 +54,28 @@ def _patch_wire(missing: list[str]) -> None:
         except ImportError:
             continue
         if hasattr(comm, "read_bytes_rw"):
-            replace(missing, "read_bytes_rw", comm, "read_bytes_rw", reading)
-        replace(missing, module + ".from_frames", comm, "from_frames", decoding)
-        replace(missing, module + ".to_frames", comm, "to_frames", encoding)
+            hooks.replace(missing, "read_bytes_rw", comm, "read_bytes_rw", hooks.reading)
+        hooks.replace(missing, module + ".from_frames", comm, "from_frames", hooks.decoding)
+        hooks.replace(missing, module + ".to_frames", comm, "to_frames", hooks.encoding)
         if module == "tcp":
-            replace(missing, "TCP.write", comm.TCP, "write", writing)
+            hooks.replace(missing, "TCP.write", comm.TCP, "write", hooks.writing)
 
 
 def _patch_scheduler(scheduler: Any, missing: list[str]) -> None:
     """Watch one scheduler; watching it twice does nothing."""
-    if is_wrapped(scheduler, "transitions"):
+    if hooks.is_wrapped(scheduler, "transitions"):
         return
     handlers = scheduler.stream_handlers
-    replace_item(missing, "update-graph", handlers, "update-graph", update_graph)
-    replace_item(missing, BEGINNING, handlers, BEGINNING, marked)
+    hooks.replace_item(missing, "update-graph", handlers, "update-graph", hooks.update_graph)
+    hooks.replace_item(missing, BEGINNING, handlers, BEGINNING, hooks.marked)
     transitions = "dask.schedule.transitions"
     for op in ("task-finished", "task-erred"):
-        replace_item(missing, op, handlers, op, often(transitions, op))
-    replace(missing, "transitions", scheduler, "transitions", often(transitions, "transitions"))
+        hooks.replace_item(missing, op, handlers, op, hooks.often(transitions, op))
+    make = hooks.often(transitions, "transitions")
+    hooks.replace(missing, "transitions", scheduler, "transitions", make)
     for attribute in ("_create_taskstate_from_graph", "_generate_taskstates"):
-        make = timed("dask.schedule.state", attribute.lstrip("_"))
-        replace(missing, attribute, scheduler, attribute, make)
+        make = hooks.timed("dask.schedule.state", attribute.lstrip("_"))
+        hooks.replace(missing, attribute, scheduler, attribute, make)
 
 
 def _patch_modules(missing: list[str]) -> None:
@@ -105,30 +86,31 @@ def _patch_modules(missing: list[str]) -> None:
         ("convert_legacy_graph", "dask.materialize", None),
         ("_cull", "dask.optimize", None),
     ):
-        make = timed(stage, attribute.lstrip("_"), counted)
-        replace(missing, attribute, module, attribute, make)
+        make = hooks.timed(stage, attribute.lstrip("_"), counted)
+        hooks.replace(missing, attribute, module, attribute, make)
     order = import_module("dask.order")
-    replace(missing, "order", order, "order", timed("dask.schedule.order", "order"))
+    hooks.replace(missing, "order", order, "order", hooks.timed("dask.schedule.order", "order"))
     # What pickle cannot do alone, such as functions that were defined in a notebook. Only the name
     # in distributed is replaced: cloudpickle itself is the user's, and watched by others as well.
     pickle = import_module("distributed.protocol.pickle")
-    replace(missing, "cloudpickle.dumps", pickle, "cloudpickle", counting("dumps", "cloudpickled"))
+    make = hooks.counting("dumps", "cloudpickled")
+    hooks.replace(missing, "cloudpickle.dumps", pickle, "cloudpickle", make)
     _patch_optimizers(missing)
 
 
 def _patch_workers(missing: list[str]) -> None:
     """Watch the workers of this process; watching them twice does nothing."""
     kind = import_module("distributed.worker").Worker
-    if not is_wrapped(kind, "execute"):
-        replace(missing, "Worker.execute", kind, "execute", executing)
-        replace(missing, "Worker.handle_stimulus", kind, "handle_stimulus", handling)
+    if not hooks.is_wrapped(kind, "execute"):
+        hooks.replace(missing, "Worker.execute", kind, "execute", hooks.executing)
+        hooks.replace(missing, "Worker.handle_stimulus", kind, "handle_stimulus", hooks.handling)
 
 
 def _patch_imports(missing: list[str]) -> None:
     """Watch imports; the process of the client sees its own."""
     seam = import_module("importlib._bootstrap")
-    if not is_wrapped(seam, "_find_and_load"):
-        replace(missing, "imports", seam, "_find_and_load", importing)
+    if not hooks.is_wrapped(seam, "_find_and_load"):
+        hooks.replace(missing, "imports", seam, "_find_and_load", hooks.importing)
 
 
 def _materialized_count(made: Any) -> int:
@@ -144,7 +126,8 @@ def _patch_optimizers(missing: list[str]) -> None:
     for kind in ("HLGExpr", "_HLGExprSequence"):
         cached = vars(getattr(expressions, kind, object)).get("_optimized_dsk")
         if hasattr(cached, "func"):
-            replace(missing, kind, cached, "func", timed("dask.optimize", "low_level_optimize"))
+            make = hooks.timed("dask.optimize", "low_level_optimize")
+            hooks.replace(missing, kind, cached, "func", make)
         else:
             missing.append(kind + "._optimized_dsk")
 
@@ -155,7 +138,7 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
     class Listener(SchedulerPlugin):
         """Hears of graphs and of every change of a task."""
 
-        name = MARK + token
+        name = hooks.MARK + token
 
         def update_graph(
             self, scheduler: Any, *, client: str, keys: Any, tasks: Any, **_: Any
@@ -236,7 +219,7 @@ def start(
 
 
 def _listen(agent: Agent, token: str, server: Any) -> None:
-    if not is_patched():
+    if not hooks.is_patched():
         _MISSING.clear()
         _patch_wire(_MISSING)
         _patch_modules(_MISSING)
@@ -250,7 +233,7 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
     if not _is_scheduler(server):
         _patch_workers(_MISSING)
         if os.getppid() == agent.origin[0]:
-            shield()
+            hooks.shield()
         return
     agent.loop_thread, agent.is_scheduler = threading.get_ident(), True
     agent.leaving = asyncio.Event()
@@ -279,7 +262,7 @@ def _is_scheduler(server: Any) -> bool:
 
 def mark(token: str, client: str) -> dict[str, Any]:
     """Return the message that a client has to send where a recording begins."""
-    return {"op": BEGINNING, "keys": [], "client": client, "stimulus_id": MARK + token}
+    return {"op": BEGINNING, "keys": [], "client": client, "stimulus_id": hooks.MARK + token}
 
 
 async def settle(token: str, seconds: float, _: object) -> None:
@@ -347,8 +330,8 @@ def stop(token: str, server: Any, agent: Agent | None = None) -> dict[str, Any] 
 
 
 def _dismiss(agent: Agent, token: str, scheduler: Any) -> None:
-    if MARK + token in scheduler.plugins:
-        scheduler.remove_plugin(name=MARK + token)
+    if hooks.MARK + token in scheduler.plugins:
+        scheduler.remove_plugin(name=hooks.MARK + token)
     agent.leaving.set()
     for errand in agent.errands.values():
         errand.get_loop().call_later(LEASE * TICK_S, errand.cancel)
@@ -375,11 +358,11 @@ def forget() -> None:
 
 
 def _put_back() -> None:
-    put_back()
+    hooks.put_back()
     if collected in gc.callbacks:
         gc.callbacks.remove(collected)
 
 
 def is_running() -> bool:
     """Tell whether somebody listens in this process."""
-    return bool(AGENTS) or is_patched()
+    return bool(AGENTS) or hooks.is_patched()
