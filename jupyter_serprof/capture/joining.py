@@ -187,9 +187,6 @@ class _Thread:
 
 def joined_note(entries: list[Written]) -> Iterator[str]:
     """Say how many calls are told as how many, if some are."""
-    told = [entry.calls for entry in entries if entry.calls > 1]
-    if told:
-        yield (
-            f"{sum(told):,} short calls are told as {len(told):,}, each as long as its calls "
-            "together; counts, times and sizes are exact"
-        )
+    if told := [entry.calls for entry in entries if entry.calls > 1]:
+        each = "each as long as its calls together; counts, times and sizes are exact"
+        yield f"{sum(told):,} short calls are told as {len(told):,}, {each}"

@@ -118,19 +118,13 @@ PART_COLUMNS = (*_TEXTS, *_REQUIRED, "duration_ns")
 def anatomy_document(anatomy: Anatomy) -> dict[str, object]:
     """Return the JSON data of an anatomy; a path is not stored, its labels are."""
     numbers: dict[str, int] = {}
-    columns = {
-        name: pack(
-            [
-                numbers.setdefault(value, len(numbers)) if name in _TEXTS else value
-                for value in (getattr(part, name) for part in anatomy.parts)
-            ]
-        )
-        for name in PART_COLUMNS
-    }
-    plain = {
-        name: encode(getattr(anatomy, name)) for name in field_names(Anatomy) if name != "parts"
-    }
-    return {**plain, "strings": list(numbers), "parts": columns}
+    columns = {name: [getattr(part, name) for part in anatomy.parts] for name in PART_COLUMNS}
+    for name in _TEXTS:
+        columns[name] = [numbers.setdefault(text, len(numbers)) for text in columns[name]]
+    parts = {name: pack(column) for name, column in columns.items()}
+    names = [name for name in field_names(Anatomy) if name != "parts"]
+    plain = {name: encode(getattr(anatomy, name)) for name in names}
+    return {**plain, "strings": list(numbers), "parts": parts}
 
 
 def anatomy_of(data: Mapping[str, Any]) -> Anatomy:

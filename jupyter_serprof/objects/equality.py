@@ -137,10 +137,8 @@ def _same_part(before: Any, after: Any) -> bool:  # noqa: ANN401
     import numpy as np
 
     # To look for NaN takes ten times as long: only where there may be one.
-    is_same = np.array_equal(before, after)
-    return is_same or (
-        before.dtype.kind in _WITH_NAN and np.array_equal(before, after, equal_nan=True)
-    )
+    is_same, can_be_nan = np.array_equal(before, after), before.dtype.kind in _WITH_NAN
+    return is_same or (can_be_nan and np.array_equal(before, after, equal_nan=True))
 
 
 #: Elements of a container that are named, or remembered.

@@ -28,13 +28,8 @@ _OPENED_PANDAS = (
     ("pandas.core.internals.blocks", "Block"),
     ("pandas.core.internals.managers", "BaseBlockManager", "BlockManager"),
 )
-_SLOTS = {
-    "__globals__": "<globals>",
-    "__closure__": "<closure>",
-    "__defaults__": "<defaults>",
-    "__kwdefaults__": "<keyword defaults>",
-    "__code__": "<code>",
-}
+_SLOTS = {f"__{name}__": f"<{name}>" for name in ("globals", "closure", "defaults", "code")}
+_SLOTS["__kwdefaults__"] = "<keyword defaults>"
 
 
 #: How these join a function.
@@ -100,10 +95,9 @@ def argument_label(value: object, at: object) -> str:  # noqa: PLR0911  (a kind 
 
 def is_closed(value: object) -> bool:
     """Tell objects that are told as one: arrays of numbers, tables of Arrow, dates."""
-    kind = type(value)
     if is_array(value):
         return not attribute(attribute(value, "dtype"), "hasobject")
-    library = kind_module(kind).partition(".")[0]
+    library = kind_module(type(value)).partition(".")[0]
     if library == "pandas":
         return not any(is_of(value, *names) for names in _OPENED_PANDAS)
     return library in _CLOSED_LIBRARIES

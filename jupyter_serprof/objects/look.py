@@ -8,7 +8,6 @@ size and larger stand between them. Source: CPython 3.11, Modules/_pickle.c:_Pic
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -123,10 +122,7 @@ def contiguous_bytes(value: object) -> int:
 
 
 def _contiguous(value: Any, depth: int) -> Iterator[int]:  # noqa: ANN401  (an array, perhaps)
-    numpy = sys.modules.get("numpy")
-    if numpy is None:
-        return
-    if type(value) is numpy.ndarray:
+    if ask.is_exactly_of(value, "numpy", "ndarray"):
         yield value.nbytes if value.flags.forc and not value.dtype.hasobject else 0
     elif depth:
         for part in islice(_parts(value), _SEEN_ARRAYS):
@@ -136,8 +132,7 @@ def _contiguous(value: Any, depth: int) -> Iterator[int]:  # noqa: ANN401  (an a
 def _parts(value: Any) -> Iterable[object]:  # noqa: ANN401  (anything)
     if ask.is_exactly(value, (list, tuple, dict)):
         return ask.items_of(value, _SEEN_ARRAYS)
-    pandas = sys.modules.get("pandas")
-    if pandas is None or not ask.is_exactly(value, (pandas.DataFrame, pandas.Series)):
+    if not ask.is_exactly_of(value, "pandas", "DataFrame", "Series"):
         return _attributes(value)
     blocks = getattr(getattr(value, "_mgr", None), "blocks", ())
     return [block.values for block in blocks] or _attributes(value)

@@ -73,9 +73,8 @@ def collections_in(value: object) -> list[Any]:
 def futures_in(value: object) -> list[Any]:
     """Return the futures of a value that is one, or that is a list or a dict of them."""
     client = sys.modules.get("distributed.client")
-    if client is None or not (
-        isinstance(value, client.Future) or is_exactly(value, (*_PLAIN, dict))
-    ):
+    is_plain = is_exactly(value, (*_PLAIN, dict))
+    if client is None or not (is_plain or isinstance(value, client.Future)):
         return []
     return list(client.futures_of(value))
 

@@ -266,11 +266,10 @@ class SizeSweep(PassSweep):
         self._record.cells[key, parameter] = cell
 
     def _problem(self, cell: Cell, value: object) -> str:
+        cost_s = self._cost_s(self._ran_s.get(cell.key, {}), cell.parameter)
         return (
             self._guard.store_problem(cell.key, cell.size_bytes)
-            or self._passes.budget.problem(
-                self._cost_s(self._ran_s.get(cell.key, {}), cell.parameter)
-            )
+            or self._passes.budget.problem(cost_s)
             or ("" if cell.points else self._ways[cell.key].refuses(value))
         )
 
