@@ -274,10 +274,8 @@ def _recording(calls: int, taken: Mapping[str, float], wall_ns: int) -> tuple[Sp
 
 
 def _quality(recorder: Recorder, run: Page, span_cost_ns: int | None) -> Quality:
-    failures = (
-        f"{what} ({count} times)" if count > 1 else what
-        for what, count in recorder.failures.items()
-    )
+    known = recorder.failures.items()
+    failures = (f"{what} ({count} times)" if count > 1 else what for what, count in known)
     return Quality(
         spans_dropped=recorder.dropped_count,
         span_cost_ns=span_cost_ns,

@@ -241,12 +241,8 @@ def _trace(data: Mapping[str, Any]) -> Trace:
 
 def _waterfall(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> Waterfall:
     rows = (
-        {
-            "pieces": [[row["start_ns"], row["self_ns"]]],
-            **row,
-            "stage": at(stages, row["stage"]),
-            "lane": at(lanes, row["lane"]),
-        }
+        {"pieces": [[row["start_ns"], row["self_ns"]]], **row}
+        | {"stage": at(stages, row["stage"]), "lane": at(lanes, row["lane"])}
         for row in data["rows"]
     )
     outline = tuple(_line(line, stages) for line in data.get("outline", ()))
@@ -309,12 +305,8 @@ def _sweep_document(sweep: Sweep) -> dict[str, object]:
         if name != "traces" and (name not in _LATER or getattr(sweep, name))
     }
     traces = [
-        {
-            "variant": entry.variant,
-            "size_bytes": entry.size_bytes,
-            "cold": entry.cold,
-            "trace": _trace_document(entry.trace),
-        }
+        {key: getattr(entry, key) for key in ("variant", "size_bytes", "cold")}
+        | {"trace": _trace_document(entry.trace)}
         for entry in sweep.traces
     ]
     runs = {"runs": encode(tuple(runs_of(sweep)))}  # told for the front end, not read again

@@ -20,13 +20,8 @@ from jupyter_serprof.model.trace import Span, Table
 
 Document = TypeVar("Document")
 #: Whose texts are in documents, without their docstrings; and what else is no name.
-_WRITERS = tuple(
-    f"{folder}/**/*.py"
-    for folder in (
-        *("analysis", "api", "capture", "experiments"),
-        *("model", "objects", "probes", "timelines"),
-    )
-)
+_FOLDERS = "analysis", "api", "capture", "experiments", "model", "objects", "probes", "timelines"
+_WRITERS = tuple(f"{folder}/**/*.py" for folder in _FOLDERS)
 _FORMAT = "model/*.json"
 _ALSO = {"x86_64", "aarch64", "arm64", "amd64", "linux", "darwin", "win32", *dir(builtins)}
 _DOCSTRING, _HOLE = re.compile(r'""".*?"""', re.DOTALL), re.compile(r"\{[^}]*\}")

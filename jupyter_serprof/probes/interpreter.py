@@ -158,13 +158,8 @@ class InterpreterProbe(Probe):
 
     def places(self) -> list[Place]:
         """Return the import seam and the waits."""
-        imports = Place(
-            "importlib._bootstrap:_find_and_load",
-            "import",
-            "import",
-            before=_note_loaded,
-            after=_arm_late_probes,
-        )
+        seam = "importlib._bootstrap:_find_and_load"
+        imports = Place(seam, "import", "import", before=_note_loaded, after=_arm_late_probes)
         waits = [
             Place(place, "python.wait", "python.wait", least_ns=least_ns)
             for place, least_ns in _WAITS
@@ -231,10 +226,8 @@ class InterpreterProbe(Probe):
                 draft.is_dropped = any(above.role != "user" for above in draft.ancestors())
             if draft.role == "import":
                 draft.is_dropped = draft.extra == _LOADED or draft.is_inside("import")
-                draft.name = (
-                    f"import {str(draft.extra).partition('.')[0]}" if draft.extra else "import"
-                )
-                draft.extra = None
+                module, draft.extra = str(draft.extra or ""), None
+                draft.name = f"import {module.partition('.')[0]}".rstrip()
 
     def unseen(self) -> Sequence[str]:
         """Return what the seams miss."""

@@ -21,6 +21,7 @@ from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes.dask import computations
 from jupyter_serprof.probes.dask.cluster import (
     Cluster,
     agent_name,
@@ -29,21 +30,13 @@ from jupyter_serprof.probes.dask.cluster import (
     patience_s,
     shipped,
 )
-from jupyter_serprof.probes.dask.computations import (
-    SentGraph,
-    add_sent,
-    computation_table,
-    describe_schedules,
-    find_sent,
-    match,
-)
 from jupyter_serprof.probes.dask.graph.graph import KeptGraphs
 from jupyter_serprof.probes.dask.tasks import add_cluster, task_table
 
 LOOP_LANE = "client/loop"
 
 
-def add_communication(run: Page, cluster: Cluster, sent: Sequence[SentGraph]) -> None:
+def add_communication(run: Page, cluster: Cluster, sent: Sequence[computations.SentGraph]) -> None:
     """Add the road of each graph from the client to the scheduler's handler."""
     report = cluster.scheduler.report
     if report is None:
@@ -278,11 +271,8 @@ class DaskProbe(Probe):
         for cluster in self._clusters:
             if cluster.visit is not None:
                 cluster.visit.leave()
-        self._loops |= {
-            thread.ident
-            for thread in threading.enumerate()
-            if thread.name.startswith(_LOOP_THREADS) and thread.ident is not None
-        }
+        own = [one for one in threading.enumerate() if one.name.startswith(_LOOP_THREADS)]
+        self._loops |= {thread.ident for thread in own if thread.ident is not None}
         # Without a cluster Dask may not be imported, and is not for its settings.
         until = time.monotonic() + patience_s() if self._clusters else 0.0
         for cluster in self._clusters:
@@ -299,10 +289,11 @@ class DaskProbe(Probe):
         """Complete the spans of the client, and add those of schedulers and workers."""
         _drop_pickles(run, self._loops)
         _move_to_loop(run)
-        sent = find_sent(run)
-        self._used = _used(self._clusters, sent, run)
+        sent = computations.find_sent(run)
+        senders = {entry.draft.extra[0] for entry in sent}
+        self._used = _used(self._clusters, senders, run)
         ids = {ident for cluster in self._clusters for ident in cluster.ids}
-        self._has_strangers = any(entry.draft.extra[0] not in ids for entry in sent)
+        self._has_strangers = not senders <= ids
         for cluster in self._clusters:
             run.notes += [f"dask: {trouble}" for trouble in cluster.trouble]
         for number, cluster in enumerate(self._used):
@@ -311,19 +302,19 @@ class DaskProbe(Probe):
             mine = [entry for entry in sent if entry.draft.extra[0] in cluster.ids]
             add_communication(run, cluster, mine)
             size_gathers(run, cluster)
-            match(mine, cluster)
-            describe_schedules(run, mine, suffix)
+            computations.match(mine, cluster)
+            computations.describe_schedules(run, mine, suffix)
             _name_collections(run, cluster, suffix)
         self._add_facts(run, sent)
 
-    def _add_facts(self, run: Page, sent: Sequence[SentGraph]) -> None:
+    def _add_facts(self, run: Page, sent: Sequence[computations.SentGraph]) -> None:
         for entry in sent:
             entry.draft.extra = None
             entry.draft.details |= self._kept.details.get(entry.draft.details["computation"], {})
         known = (cluster.scheduler.report for cluster in self._used)
         reports = [report for report in known if report is not None]
-        add_sent(run, sent)
-        tables = [task_table(reports), computation_table(run, sent, reports)]
+        computations.add_sent(run, sent)
+        tables = [task_table(reports), computations.computation_table(run, sent, reports)]
         tables += self._graphs
         run.notes += self._kept.notes
         run.tables += [table for table in tables if table is not None]
@@ -346,11 +337,10 @@ class DaskProbe(Probe):
         return list(dict.fromkeys(missing))
 
 
-def _used(clusters: Sequence[Cluster], sent: Sequence[SentGraph], run: Page) -> list[Cluster]:
+def _used(clusters: Sequence[Cluster], senders: set[str], run: Page) -> list[Cluster]:
     """Return the clusters that the code had to do with: an idle one has heartbeats only."""
     if not any(draft.role.startswith("dask.") for draft in run.drafts):
         return []
-    senders = {entry.draft.extra[0] for entry in sent}
     return [cluster for cluster in clusters if senders & set(cluster.ids) or not senders]
 
 

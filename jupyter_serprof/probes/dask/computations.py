@@ -102,11 +102,8 @@ def find_sent(run: Page) -> list[SentGraph]:
         if draft.role == "dask.serialize" and draft.extra is not None:
             in_band, out_of_band, buffers = draft.extra
             draft.extra, draft.size_bytes = None, in_band + out_of_band
-            draft.details |= {
-                "in_band_bytes": in_band,
-                "out_of_band_bytes": out_of_band,
-                "buffers": buffers,
-            }
+            draft.details |= {"in_band_bytes": in_band, "out_of_band_bytes": out_of_band}
+            draft.details["buffers"] = buffers
             if draft.parent is not None and (around := found.get(id(draft.parent))):
                 around.size_bytes = draft.size_bytes
                 draft.details["computation"] = around.draft.details["computation"]
@@ -174,11 +171,8 @@ def match(sent: Sequence[SentGraph], cluster: Cluster) -> None:
 def describe_schedules(run: Page, sent: Sequence[SentGraph], suffix: str) -> None:
     """Note on the span of a scheduler that takes a graph in how large that graph is."""
     lane = f"scheduler{suffix}"
-    taken = [
-        draft
-        for draft in run.drafts
-        if draft.lane == lane and draft.name == "update_graph" and draft.parent is None
-    ]
+    own = (draft for draft in run.drafts if draft.lane == lane and draft.parent is None)
+    taken = [draft for draft in own if draft.name == "update_graph"]
     taken.sort(key=lambda draft: draft.start)
     for draft, entry in zip(taken, sent, strict=False):
         details = entry.draft.details
@@ -189,9 +183,7 @@ def describe_schedules(run: Page, sent: Sequence[SentGraph], suffix: str) -> Non
 
 def add_sent(run: Page, sent: Sequence[SentGraph]) -> None:
     """Make a group of each computation; graphs that are sent without a wait between are one."""
-    waits = sorted(
-        draft.end for draft in run.drafts if draft.role == "dask.wait" and draft.lane == MAIN_LANE
-    )
+    waits = sorted(d.end for d in run.drafts if d.role == "dask.wait" and d.lane == MAIN_LANE)
     begins: list[tuple[int, list[str]]] = []
     before = run.start
     for entry in sent:

@@ -278,18 +278,12 @@ class ConstructionSampler(Probe):
 
     def refine(self, run: Page) -> None:
         """Lay what was seen into the gaps that watched calls leave on the main lane."""
-        watched = sorted(
-            (draft.start, draft.end)
-            for draft in run.drafts
-            if draft.lane == MAIN_LANE and not draft.is_dropped
-        )
+        own = (d for d in run.drafts if d.lane == MAIN_LANE and not d.is_dropped)
+        watched = sorted((draft.start, draft.end) for draft in own)
         pieces = list(gaps_filled(spread(self._stretches, run.start, run.end), watched))
         kept = sorted(pieces, key=lambda piece: piece.start - piece.end)[:_PIECES]
         self._hidden_count = len(pieces) - len(kept)
-        run.drafts += [
-            Draft(stage, name, MAIN_LANE, start, end, "sample")
-            for start, end, (stage, name) in kept
-        ]
+        run.drafts += [Draft(*seen, MAIN_LANE, start, end, "sample") for start, end, seen in kept]
         self._stretches = []
 
     def level(self) -> str:

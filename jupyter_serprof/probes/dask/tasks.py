@@ -175,19 +175,12 @@ def _into(run: Page, start: int, end: int, error_ns: int) -> int:
 
 def _add_messages(where: _Places) -> None:
     """Add the wire between the two ends of task specifications, and what workers do with them."""
-    offset = where.station.offset_ns
-    sent = {
-        message[7]: message[4] - offset
-        for message in where.report["messages"]
-        if message[:2] == ["compute-task", "out"]
-    }
+    offset, known = where.station.offset_ns, where.report["messages"]
+    sent = {each[7]: each[4] - offset for each in known if each[:2] == ["compute-task", "out"]}
     wires = JoinedBlocks(_MOST_WIRES)
     lanes: dict[str, int] = {}
-    heard = {
-        message[7]: message[3] - offset
-        for message in where.report["messages"]
-        if message[1] == "in" and message[0] in _REPORTS
-    }
+    news = [each for each in known if each[1] == "in" and each[0] in _REPORTS]
+    heard = {each[7]: each[3] - offset for each in news}
     for address, station in where.cluster.workers.items():
         if station.report is None:
             continue
@@ -253,9 +246,5 @@ def task_table(reports: Sequence[Mapping[str, Any]]) -> Table | None:
 
 def _task_rows(prefixes: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
     for name, known in prefixes.items():
-        yield (
-            name,
-            known["count"],
-            *known["quantiles"],
-            *(known[key] for key in ("total", "transfer", "disk", "result_bytes", "errors")),
-        )
+        sums = (known[key] for key in ("total", "transfer", "disk", "result_bytes", "errors"))
+        yield name, known["count"], *known["quantiles"], *sums

@@ -55,11 +55,8 @@ async def ask(run: Callable[..., Any], verb: str, *args: Any) -> Any:
         ``run_function`` of a line to a scheduler, ``run`` of one to a worker.
     """
     name, shipped = SHIPPED
-    parts = {
-        "function": _Call(),
-        "args": (name, shipped if verb == "start" else None, verb, args),
-        "kwargs": {},
-    }
+    told = (name, shipped if verb == "start" else None, verb, args)
+    parts = {"function": _Call(), "args": told, "kwargs": {}}
     answer = await run(**{key: pickle.dumps(part, 4) for key, part in parts.items()}, wait=True)
     if answer["status"] == "error":
         error = import_module("distributed.core").clean_exception(**answer)[1]

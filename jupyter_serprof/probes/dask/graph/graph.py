@@ -97,11 +97,10 @@ class KeptGraphs:
     """
 
     def __init__(self) -> None:
-        from jupyter_serprof.probes.dask.graph.look import (
-            functions_of as of,
-        )  # not in the user's call
+        # Not in the call of the user.
+        from jupyter_serprof.probes.dask.graph.look import functions_of
 
-        self._functions_of = of
+        self._functions_of = functions_of
         #: Bytes that were sent, and the graph, by its number.
         self._kept: dict[int, tuple[int, object]] = {}
         self._functions: dict[int, list[_Given]] = {}

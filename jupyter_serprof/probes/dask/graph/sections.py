@@ -100,9 +100,8 @@ def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Laye
     elif not _has_plain_state(layer):
         yield Section(name, [(name, layer)])
         return
-    if ask.is_of(layer, "dask.blockwise", "Blockwise") and ask.kind_module(type(layer)).startswith(
-        "dask"
-    ):
+    is_dasks = ask.kind_module(type(layer)).startswith("dask")
+    if is_dasks and ask.is_of(layer, "dask.blockwise", "Blockwise"):
         yield from _blockwise(name, layer)
     elif ask.is_of(layer, "dask.highlevelgraph", "MaterializedLayer"):
         state = ask.state_of(layer)

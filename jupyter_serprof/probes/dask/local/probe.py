@@ -17,23 +17,15 @@ from jupyter_serprof.capture.hook import Place, Sink
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.objects.ask import kind_module, kind_name
 from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes.dask.local import lanes
 from jupyter_serprof.probes.dask.local.columns import Failed, Log
-from jupyter_serprof.probes.dask.local.lanes import (
-    COMPUTE,
-    GETS,
-    LOW_LEVEL,
-    MATERIALIZE,
-    SHUTDOWN,
-    Calls,
-    add_calls,
-    complete_steps,
-)
 from jupyter_serprof.probes.dask.local.processes import Roads, is_local, with_clocks
 from jupyter_serprof.probes.dask.local.tables import add_facts
 from jupyter_serprof.probes.dask.local.threads import note_end, note_start, tell_ready
 
 _TASK_PLACE = "dask.local:execute_task"
 _WAIT_PLACE = "dask.local:queue_get"
+_SHUTDOWN_PLACE = "concurrent.futures.process:ProcessPoolExecutor.shutdown"
 _SPAWN_PLACE = "multiprocessing.process:BaseProcess.start"
 #: Shorter waits are the queue's own work: the result was there.
 _SHORTEST_WAIT_NS = 5_000
@@ -91,7 +83,7 @@ def client_places() -> list[Place]:
     """Return the places between the user's call and the scheduler, whichever it is."""
     base, client = (sys.modules.get(name) for name in ("dask.base", "distributed.client"))
     places = [
-        Place(f"{module}:{call}", "dask.prepare", COMPUTE)
+        Place(f"{module}:{call}", "dask.prepare", lanes.COMPUTE)
         for module in ("dask", "dask.base")
         for call in ("compute", "persist")
     ]
@@ -121,11 +113,11 @@ def expression_places() -> Iterator[Place]:
         yield Place(place, "dask.optimize", "dask.optimize")
     yield Place("dask._expr:optimize_until", "dask.optimize", "dask.optimize")
     for place in _overrides("__dask_graph__"):
-        yield Place(place, "dask.materialize", MATERIALIZE)
+        yield Place(place, "dask.materialize", lanes.MATERIALIZE)
     for name in ("HLGExpr", "_HLGExprSequence"):
         # The function inside a cached property: it runs once for each expression.
         place = f"dask._expr:{name}._optimized_dsk.func"
-        yield Place(place, "dask.optimize", LOW_LEVEL)
+        yield Place(place, "dask.optimize", lanes.LOW_LEVEL)
 
 
 def _overrides(method: str) -> list[str]:
@@ -141,21 +133,21 @@ def _overrides(method: str) -> list[str]:
 
 def scheduler_places() -> list[Place]:
     """Return the places of the schedulers of this machine, without those called for each task."""
-    processes = "dask.multiprocessing"
-    inner = {"dask.state": "dask.schedule.state"}
+    home, inner = "dask.multiprocessing", {"dask.state": "dask.schedule.state"}
+    threads, alone, processes = lanes.GETS
     return [
         Place(
-            "dask.threaded:get_async", "dask.schedule", GETS[0], before=note_start, after=note_end
+            "dask.threaded:get_async", "dask.schedule", threads, before=note_start, after=note_end
         ),
-        Place("dask.local:get_async", "dask.schedule", GETS[1]),
-        Place(f"{processes}:get_async", "dask.schedule", GETS[2], before=_with_clocks),
+        Place("dask.local:get_async", "dask.schedule", alone),
+        Place(f"{home}:get_async", "dask.schedule", processes, before=_with_clocks),
         Place("dask.local:convert_legacy_graph", "dask.materialize", "dask.convert", inner),
         Place("dask.local:order", "dask.schedule.order", "dask.order"),
         Place("dask.local:start_state_from_dask", "dask.schedule.state", "dask.state"),
-        Place(f"{processes}:ensure_dict", "dask.materialize", "dask.convert"),
-        Place(f"{processes}:cull", "dask.optimize", "dask.fuse"),
-        Place(f"{processes}:fuse", "dask.optimize", "dask.fuse"),
-        Place("concurrent.futures.process:ProcessPoolExecutor.shutdown", "dask.wait", SHUTDOWN),
+        Place(f"{home}:ensure_dict", "dask.materialize", "dask.convert"),
+        Place(f"{home}:cull", "dask.optimize", "dask.fuse"),
+        Place(f"{home}:fuse", "dask.optimize", "dask.fuse"),
+        Place(_SHUTDOWN_PLACE, "dask.wait", lanes.SHUTDOWN),
         Place(_SPAWN_PLACE, "dask.schedule", "dask.spawn", after=lambda _, args, *__: args[0].pid),
     ]
 
@@ -185,10 +177,8 @@ class DaskLocalProbe(Probe):
     def arm(self, recorder: Recorder) -> None:
         """Listen; what comes with each task is kept in columns instead of on the page."""
         if not self._logs:
-            self._logs = {
-                "dask.task": Log(recorder),
-                "dask.queue": Log(recorder, _SHORTEST_WAIT_NS),
-            }
+            tasks, waits = Log(recorder), Log(recorder, _SHORTEST_WAIT_NS)
+            self._logs = {"dask.task": tasks, "dask.queue": waits}
             self.roads = Roads(Log(recorder), Log(recorder), {}, {}, {})
         super().arm(recorder)
 
@@ -207,18 +197,18 @@ class DaskLocalProbe(Probe):
 
     def refine(self, run: Page) -> None:
         """Add the tasks, their lanes, the computations and their tables."""
-        complete_steps(run)
+        lanes.complete_steps(run)
         if not self._logs:
             return
-        tell_ready(run.drafts, GETS[0], self._logs["dask.task"].tracks)
-        calls = Calls(self._logs["dask.task"], self._logs["dask.queue"], self.roads)
-        add_calls(run, calls)
+        tell_ready(run.drafts, lanes.GETS[0], self._logs["dask.task"].tracks)
+        calls = lanes.Calls(self._logs["dask.task"], self._logs["dask.queue"], self.roads)
+        lanes.add_calls(run, calls)
         add_facts(run, calls)
         self._logs = {}
 
     def level(self) -> str:
         """Return the rung: tasks, the steps around them, or what comes before the scheduler."""
-        if self._reached.isdisjoint(GETS):
+        if self._reached.isdisjoint(lanes.GETS):
             return "client"
         return "tasks" if "dask.task" in self._reached else "steps"
 

@@ -11,13 +11,7 @@ from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Table
-from jupyter_serprof.probes.dask.computations import (
-    MOST_ROWS,
-    TASK_COLUMNS,
-    add_groups,
-    named,
-    rows_table,
-)
+from jupyter_serprof.probes.dask import computations
 from jupyter_serprof.probes.dask.local.columns import CallColumns, CallRow
 from jupyter_serprof.probes.dask.local.lanes import COMPUTE, Calls, is_get
 
@@ -42,9 +36,10 @@ def add_facts(run: Page, calls: Calls) -> None:
     """Add groups and tables, to those that are there."""
     found = _computations(run)
     _note_tasks(found, calls)
-    add_groups(run, [_block(some) for some in _at_once(found)])
-    _extend(run, Table("dask.tasks", "Tasks by prefix", TASK_COLUMNS, tuple(_task_rows(calls))))
-    _extend(run, rows_table([_computation_row(each) for each in found]))
+    computations.add_groups(run, [_block(some) for some in _at_once(found)])
+    columns, rows = computations.TASK_COLUMNS, tuple(_task_rows(calls))
+    _extend(run, Table("dask.tasks", "Tasks by prefix", columns, rows))
+    _extend(run, computations.rows_table([_computation_row(each) for each in found]))
 
 
 def _extend(run: Page, table: Table) -> None:
@@ -77,7 +72,7 @@ def _name(unpacked: Draft, found: dict[int, _LocalGraph]) -> None:
     around = [found[id(above)] for above in unpacked.ancestors() if id(above) in found]
     if around and not around[-1].title:
         names, count, around[-1].layers = unpacked.extra
-        around[-1].title = named(names, count)
+        around[-1].title = computations.named(names, count)
 
 
 def _note_tasks(found: Sequence[_LocalGraph], calls: Calls) -> None:
@@ -146,7 +141,7 @@ def _task_rows(calls: Calls) -> Iterator[tuple[Any, ...]]:
         for row in columns.rows():
             sizes[prefix(row.name)] += row.size
     ordered = sorted(lengths.items(), key=lambda entry: -sum(entry[1]))
-    for name, some in ordered[:MOST_ROWS]:
+    for name, some in ordered[: computations.MOST_ROWS]:
         some.sort()
         quarters = [some[round(part * (len(some) - 1) / 4)] for part in range(5)]
         yield (name, len(some), *quarters, sum(some), None, None, sizes.get(name), errors[name])
