@@ -8,16 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
+from browser import samples
 from browser.hostile import BATCHES, PAYLOADS, poisoned, texts_of_document, texts_of_schema
-from browser.samples import (
-    DATA,
-    code_cell,
-    full_trace,
-    lane_trace,
-    output,
-    sized_sweep,
-    write_notebook,
-)
 from browser.screen import OPENERS
 from jupyter_serprof.model import from_document
 from jupyter_serprof.model.document import MIME_TYPE
@@ -61,9 +53,9 @@ TOUR = f"""async () => {{
   }}
   return [...seen];
 }}"""
-DOCUMENTS = {"trace.v1.json": full_trace(), "sweep.v1.json": sized_sweep()}
+DOCUMENTS = {"trace.v1.json": samples.full_trace(), "sweep.v1.json": samples.sized_sweep()}
 DOCUMENTS["sweep.v1.json"]["fits"][0] |= {"stage": "pickle.dumps", "cause": "another law"}
-PACKED = DATA / "trace.v1.packed.serprof.json"
+PACKED = samples.DATA / "trace.v1.packed.serprof.json"
 ONE_PIXEL = b"\x89PNG\r\n\x1a\n"
 
 
@@ -90,7 +82,7 @@ def test_no_payload_is_executed_in_any_view(screen: Screen, name: str) -> None:
 
     A packed column has one text more, which is decoded and never shown: each fifth of the tens.
     """
-    more = {"packed": json.loads(PACKED.read_text("utf-8")), "lanes": lane_trace()}
+    more = {"packed": json.loads(PACKED.read_text("utf-8")), "lanes": samples.lane_trace()}
     document = {**DOCUMENTS, **more}[name]
 
     for batch in BATCHES[:: 5 if name == "packed" else 1]:
@@ -133,8 +125,10 @@ def test_no_payload_is_executed_in_jupyterlab(
     ]
     damaged = {"format": PAYLOADS[1], "version": 1}
     said = {"text/plain": PAYLOADS[1]}
-    outputs = [output({MIME_TYPE: document, **said}, {}) for document in [*documents, damaged]]
-    write_notebook(jupyter_root / "hostile.ipynb", [code_cell("hostile", *outputs)])
+    outputs = [
+        samples.output({MIME_TYPE: document, **said}, {}) for document in [*documents, damaged]
+    ]
+    samples.write_notebook(jupyter_root / "hostile.ipynb", [samples.code_cell("hostile", *outputs)])
 
     page = screen.open_lab(jupyter, "hostile.ipynb")
     screen.drawn(len(outputs))
@@ -149,7 +143,7 @@ def test_no_payload_is_executed_in_jupyterlab(
 def test_a_hostile_file_name_is_a_name(screen: Screen, jupyter: str, jupyter_root: Path) -> None:
     """A document is opened whatever its file is called."""
     name = "<img src=x onerror=globalThis.fired=1>.serprof.json"
-    (jupyter_root / name).write_text(json.dumps(full_trace()), "utf-8")
+    (jupyter_root / name).write_text(json.dumps(samples.full_trace()), "utf-8")
 
     page = screen.open_lab(jupyter, quote(name))
     screen.drawn()

@@ -18,21 +18,7 @@ import pytest
 from distributed import Client, wait
 from distributed.protocol import pickle
 
-from clusters.seen import (
-    array_sum,
-    attempts,
-    column,
-    detail,
-    has_row,
-    ours_on,
-    probe,
-    recorded,
-    row,
-    self_ns,
-    spans,
-    table,
-    trace_of,
-)
+from clusters import seen
 from jupyter_serprof.analysis.spans import number
 from jupyter_serprof.api import record
 from jupyter_serprof.model import Trace
@@ -51,13 +37,13 @@ COUNT = "_serprof_test_count"
 
 def by_name(trace: Trace, key: str, name: str) -> dict[Any, Any]:
     """Return one column of a table by the first one."""
-    names = (line[0] for line in table(trace, key).rows)
-    return dict(zip(names, column(trace, key, name), strict=True))
+    names = (line[0] for line in seen.table(trace, key).rows)
+    return dict(zip(names, seen.column(trace, key, name), strict=True))
 
 
 def test_every_stage_of_a_computation_is_seen() -> None:
     """From serialization on the client over scheduler and workers to the gather, sizes included."""
-    total, trace = recorded(array_sum)
+    total, trace = seen.recorded(seen.array_sum)
 
     assert total == 500 * 500 * 2
     for stage in (
@@ -67,25 +53,25 @@ def test_every_stage_of_a_computation_is_seen() -> None:
         *("dask.dispatch.wire", "dask.dispatch.decode", "dask.execute", "dask.report"),
         *("dask.worker", "dask.gather"),
     ):
-        assert row(trace, stage).busy_ns > 0, stage
-    graph_bytes = row(trace, "dask.serialize").size_bytes or 0
-    assert 1_000 < graph_bytes <= (row(trace, "dask.communicate.frames").size_bytes or 0)
-    sent = row(trace, "dask.dispatch.encode").size_bytes
-    assert sent == row(trace, "dask.dispatch.decode").size_bytes
-    assert probe(trace, "dask").level == "scheduler and workers"
+        assert seen.row(trace, stage).busy_ns > 0, stage
+    graph_bytes = seen.row(trace, "dask.serialize").size_bytes or 0
+    assert 1_000 < graph_bytes <= (seen.row(trace, "dask.communicate.frames").size_bytes or 0)
+    sent = seen.row(trace, "dask.dispatch.encode").size_bytes
+    assert sent == seen.row(trace, "dask.dispatch.decode").size_bytes
+    assert seen.probe(trace, "dask").level == "scheduler and workers"
     assert {lane.kind for lane in trace.lanes} == {"client", "scheduler", "worker"}
 
 
 def test_each_task_is_counted_once() -> None:
     """Tasks by prefix add up to the tasks that the scheduler made of the graph."""
-    _, trace = recorded(array_sum)
+    _, trace = seen.recorded(seen.array_sum)
 
     counts = by_name(trace, "dask.tasks", "count")
     assert sum(counts.values()) == by_name(trace, "dask.computations", "tasks")["sum-aggregate"]
-    executed = sum(number(span, "count") or 1 for span in spans(trace, "dask.execute"))
+    executed = sum(number(span, "count") or 1 for span in seen.spans(trace, "dask.execute"))
     assert executed == sum(counts.values())
     busy = sum(by_name(trace, "dask.tasks", "compute_total").values())
-    assert sum(span.duration_ns for span in spans(trace, "dask.execute")) == busy
+    assert sum(span.duration_ns for span in seen.spans(trace, "dask.execute")) == busy
 
 
 def test_a_slow_task_is_execution() -> None:
@@ -100,9 +86,9 @@ def test_a_slow_task_is_execution() -> None:
     def is_found(trace: Trace) -> bool:
         # Workers measure with the time of day, which somebody may be setting right.
         assert by_name(trace, "dask.tasks", "compute_max")["sleepy"] >= 0.999 * DELAY_NS
-        return abs(self_ns(trace, "dask.execute") - DELAY_NS) <= SLACK_NS
+        return abs(seen.self_ns(trace, "dask.execute") - DELAY_NS) <= SLACK_NS
 
-    assert any(map(is_found, attempts(task.compute)))
+    assert any(map(is_found, seen.attempts(task.compute)))
 
 
 def slow_object(pickle_s: float, unpickle_s: float) -> object:
@@ -140,10 +126,10 @@ def test_an_object_that_is_slow_to_pickle_is_graph_serialization() -> None:
 
     def excess_ns() -> float:
         vars(sys)[COUNT] = 0
-        _, trace = recorded(task.compute)
+        _, trace = seen.recorded(task.compute)
         times = vars(sys).pop(COUNT)
         assert times >= 1
-        found: float = row(trace, "dask.serialize").busy_ns / times - DELAY_NS
+        found: float = seen.row(trace, "dask.serialize").busy_ns / times - DELAY_NS
         assert found >= 0
         return found
 
@@ -156,8 +142,8 @@ def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
 
     # Workers have their say meanwhile: an instant of theirs is not the scheduler's.
     assert any(
-        abs(self_ns(trace, "dask.schedule.unpickle") - DELAY_NS) <= SLACK_NS
-        for trace in attempts(task.compute)
+        abs(seen.self_ns(trace, "dask.schedule.unpickle") - DELAY_NS) <= SLACK_NS
+        for trace in seen.attempts(task.compute)
     )
 
 
@@ -166,13 +152,13 @@ def test_a_graph_with_an_array_says_who_holds_its_bytes_and_what_leaves_the_sche
     big = np.random.default_rng(0).random(250_000)
     tasks = [dask.delayed(operator.getitem)(big, number) for number in range(20)]
 
-    values, trace = recorded(lambda: dask.compute(*tasks))
+    values, trace = seen.recorded(lambda: dask.compute(*tasks))
 
     assert values == tuple(big[:20])
-    assert 2_000_000 <= (row(trace, "dask.serialize").size_bytes or 0) < 2_100_000
+    assert 2_000_000 <= (seen.row(trace, "dask.serialize").size_bytes or 0) < 2_100_000
     sent = by_name(trace, "dask.computations", "dispatched_bytes")["getitem"]
     assert 20 * 2_000_000 <= sent < 21 * 2_000_000
-    graph = table(trace, "dask.graph")
+    graph = seen.table(trace, "dask.graph")
     first = dict(zip([entry.key for entry in graph.columns], graph.rows[0], strict=True))
     assert "ndarray" in str(first["object"])
     assert first["bytes"] == pytest.approx(2_000_000, rel=0.01)
@@ -200,16 +186,16 @@ def test_what_is_sent_is_what_would_be_sent_without_us(
     bare = send()
     assert send() == bare
 
-    watched, _ = recorded(send)
+    watched, _ = seen.recorded(send)
 
     assert watched == bare
 
 
 def test_nothing_is_left_behind(dask_client: Client) -> None:
     """After a recording no process of the cluster has a wrapper or a plugin of ours."""
-    recorded(array_sum)
+    seen.recorded(seen.array_sum)
 
-    assert ours_on(dask_client, lease_s=0) == []
+    assert seen.ours_on(dask_client, lease_s=0) == []
 
 
 def test_an_interrupt_while_waiting_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +211,7 @@ def test_an_interrupt_while_waiting_leaves_nothing_behind(monkeypatch: pytest.Mo
         dask.delayed(use)(1, 2).compute()
 
     assert recording.trace.outcome == "interrupted"
-    assert has_row(recording.trace, "dask.serialize")
+    assert seen.has_row(recording.trace, "dask.serialize")
     assert not load_agent().is_running()
 
 
@@ -240,7 +226,7 @@ def test_a_task_that_raises_gives_its_own_exception() -> None:
 
     frames = [entry.path for entry in caught.traceback]
     assert not [path for path in frames if "jupyter_serprof" in str(path)]
-    trace = trace_of(recording)
+    trace = seen.trace_of(recording)
     assert trace.outcome == "error"
     assert by_name(trace, "dask.tasks", "errors")["fail"] == 1
 
@@ -249,7 +235,7 @@ def test_several_computations_are_groups_of_rows() -> None:
     """Each blocking call has its own rows, with the name of what it computed."""
     x = da.ones((300, 300), chunks=(100, 100))
 
-    _, trace = recorded(lambda: (x.sum().compute(), x.mean().compute()))
+    _, trace = seen.recorded(lambda: (x.sum().compute(), x.mean().compute()))
 
     assert [group.title for group in trace.groups] == [
         "1: compute sum-aggregate",
@@ -273,9 +259,9 @@ def test_tasks_that_are_computed_again_are_counted(dask_client: Client) -> None:
             pass
         dask.compute(*tasks)
 
-    _, trace = recorded(twice)
+    _, trace = seen.recorded(twice)
 
-    assert column(trace, "dask.computations", "repeated_tasks") == [5]
+    assert seen.column(trace, "dask.computations", "repeated_tasks") == [5]
 
 
 @pytest.mark.parametrize("way", ["again", "together", "kept", "thrown away"])
@@ -298,11 +284,11 @@ def test_layers_that_are_computed_again_are_counted_though_fused_tasks_have_othe
             x.persist()
         return y.sum().compute(), y.max().compute()
 
-    _, trace = recorded(run)
+    _, trace = seen.recorded(run)
 
     again = {"again": [0, 16], "together": [0], "kept": [0, 0, 0], "thrown away": [0, 16, 16]}
-    assert column(trace, "dask.computations", "repeated_tasks") == again[way]
-    took_ns = sum(column(trace, "dask.computations", "repeated_ns"))
+    assert seen.column(trace, "dask.computations", "repeated_tasks") == again[way]
+    took_ns = sum(seen.column(trace, "dask.computations", "repeated_ns"))
     assert (took_ns >= 160 * MS) == (sum(again[way]) > 0)
     found = [finding for finding in trace.findings if finding.rule == "dask.recompute"]
     assert len(found) == len([count for count in again[way] if count])
@@ -318,18 +304,18 @@ def test_futures_and_scatter_are_seen(dask_client: Client) -> None:
         gathered: list[int] = dask_client.gather(mapped)
         return gathered
 
-    values, trace = recorded(work)
+    values, trace = seen.recorded(work)
 
     assert values == [-2, -3, -4]
-    assert row(trace, "dask.scatter").busy_ns > 0
-    assert row(trace, "dask.gather").busy_ns > 0
+    assert seen.row(trace, "dask.scatter").busy_ns > 0
+    assert seen.row(trace, "dask.gather").busy_ns > 0
     assert by_name(trace, "dask.computations", "tasks") == {"add (3 graphs)": 3, "neg": 3}
 
 
 def test_a_second_client_is_not_disturbed(dask_client: Client) -> None:
     """Another client computes during a recording as ever; its graphs are named as another's."""
     with Client(dask_client.cluster, set_as_default=False) as other:
-        values, trace = recorded(
+        values, trace = seen.recorded(
             lambda: (
                 other.submit(operator.add, 1, 41, pure=False).result(),
                 dask_client.submit(operator.add, 1, 1, pure=False).result(),
@@ -337,7 +323,7 @@ def test_a_second_client_is_not_disturbed(dask_client: Client) -> None:
         )
 
     assert values == (42, 2)
-    assert probe(trace, "dask").level == "scheduler and workers"
+    assert seen.probe(trace, "dask").level == "scheduler and workers"
 
 
 def test_tasks_of_the_same_name_are_not_taken_for_ours(dask_client: Client) -> None:
@@ -349,7 +335,7 @@ def test_tasks_of_the_same_name_are_not_taken_for_ours(dask_client: Client) -> N
         one = dask_client.submit(time.sleep, 0.003, pure=False, priority=10)
         wait([*futures, one, *earlier])
 
-    _, trace = recorded(ours)
+    _, trace = seen.recorded(ours)
 
     assert by_name(trace, "dask.tasks", "count") == {"sleep": 3}
 
@@ -374,7 +360,7 @@ def test_what_was_sent_before_is_not_ours_where_the_scheduler_takes_it_in_later(
     taken = dask_client.map(operator.neg, [3, 4, 5], pure=False)
     time.sleep(0.1)  # the scheduler is at this one now, and the next one waits behind it
     waiting = dask_client.map(operator.neg, [6, 7, 8, 9], pure=False)
-    values, trace = recorded(ours)
+    values, trace = seen.recorded(ours)
 
     assert values == [-1, -2, -3, -4, -5, -6, -7, -8, -9]
     assert by_name(trace, "dask.tasks", "count") == {"neg": 2}
@@ -395,7 +381,7 @@ def test_a_graph_that_the_scheduler_cannot_load_takes_no_others_place(dask_clien
         values: list[int] = dask_client.gather(dask_client.map(operator.pos, range(4), pure=False))
         return values
 
-    values, trace = recorded(both)
+    values, trace = seen.recorded(both)
 
     assert values == [0, 1, 2, 3]
     assert by_name(trace, "dask.computations", "tasks") == {"neg": None, "pos": 4}
@@ -424,14 +410,14 @@ def test_layers_and_functions_of_the_notebook_are_counted() -> None:
     """The number of layers is known before sending; what pickle could not do is counted."""
     tasks = [dask.delayed(lambda number: number)(number) for number in range(7)]
 
-    _, trace = recorded(lambda: dask.compute(*tasks))
+    _, trace = seen.recorded(lambda: dask.compute(*tasks))
 
-    assert [detail(trace, "dask.schedule", key) for key in ("tasks", "layers", "computation")] == [
-        *(7, 7, 0)
-    ]
-    assert detail(trace, "dask.serialize", "layers") == 7
-    assert detail(trace, "dask.serialize", "main_functions") == 1
-    assert detail(trace, "dask.dispatch.encode", "main_functions") == 7
+    assert [
+        seen.detail(trace, "dask.schedule", key) for key in ("tasks", "layers", "computation")
+    ] == [*(7, 7, 0)]
+    assert seen.detail(trace, "dask.serialize", "layers") == 7
+    assert seen.detail(trace, "dask.serialize", "main_functions") == 1
+    assert seen.detail(trace, "dask.dispatch.encode", "main_functions") == 7
 
 
 def test_results_and_inputs_have_their_bytes(dask_client: Client) -> None:
@@ -442,10 +428,10 @@ def test_results_and_inputs_have_their_bytes(dask_client: Client) -> None:
         made = dask_client.submit(np.zeros, 250_000, workers=[first], pure=False)
         return dask_client.submit(np.copy, made, workers=[second], pure=False).result()
 
-    _, trace = recorded(moved)
+    _, trace = seen.recorded(moved)
 
-    assert 2_000_000 <= (row(trace, "dask.gather").size_bytes or 0) < 2_010_000
-    assert 2_000_000 <= (row(trace, "dask.transfer").size_bytes or 0) < 2_010_000
+    assert 2_000_000 <= (seen.row(trace, "dask.gather").size_bytes or 0) < 2_010_000
+    assert 2_000_000 <= (seen.row(trace, "dask.transfer").size_bytes or 0) < 2_010_000
 
 
 def test_optimization_on_the_scheduler_is_not_called_scheduling() -> None:
@@ -464,23 +450,23 @@ def test_optimization_on_the_scheduler_is_not_called_scheduling() -> None:
         __dask_optimize__ = staticmethod(slow)
 
     def is_optimization(trace: Trace) -> bool:
-        assert row(trace, "dask.schedule").count == 1
-        assert row(trace, "dask.optimize").busy_ns >= DELAY_NS
+        assert seen.row(trace, "dask.schedule").count == 1
+        assert seen.row(trace, "dask.optimize").busy_ns >= DELAY_NS
         return (
-            row(trace, "dask.optimize").self_ns >= 0.9 * DELAY_NS
-            and row(trace, "dask.schedule").self_ns < 0.5 * DELAY_NS
+            seen.row(trace, "dask.optimize").self_ns >= 0.9 * DELAY_NS
+            and seen.row(trace, "dask.schedule").self_ns < 0.5 * DELAY_NS
         )
 
-    assert any(map(is_optimization, attempts(Slow(task.key, task.dask).compute)))
+    assert any(map(is_optimization, seen.attempts(Slow(task.key, task.dask).compute)))
 
 
 def test_a_collection_of_a_scheduler_that_did_nothing_else_has_its_lane(
     dask_client: Client,
 ) -> None:
     """A heartbeat is enough to set it off, and no graph came."""
-    _, trace = recorded(lambda: dask_client.run_on_scheduler(gc.collect))
+    _, trace = seen.recorded(lambda: dask_client.run_on_scheduler(gc.collect))
 
-    assert "scheduler" in {span.lane for span in spans(trace, "gc")}
+    assert "scheduler" in {span.lane for span in seen.spans(trace, "gc")}
     assert [lane.kind for lane in trace.lanes if lane.key == "scheduler"] == ["scheduler"]
 
 
@@ -489,7 +475,7 @@ def test_an_idle_cluster_is_no_part_of_other_work(dask_client: Client) -> None:
     gc.collect()  # futures that other tests left in cycles are released now, and not meanwhile
     dask_client.nthreads()  # the client's event loop has done so
 
-    _, trace = recorded(lambda: time.sleep(0.6))
+    _, trace = seen.recorded(lambda: time.sleep(0.6))
 
     assert not [span.stage for span in trace.spans if span.stage.startswith("dask.")]
     assert {lane.kind for lane in trace.lanes} == {"client"}
@@ -503,7 +489,7 @@ def test_a_recording_inside_another_leaves_nothing_of_its_own() -> None:
             with record("inner"):
                 pass
 
-    _, trace = recorded(inner)
+    _, trace = seen.recorded(inner)
 
-    assert not has_row(trace, "dask.wait")
+    assert not seen.has_row(trace, "dask.wait")
     assert not [span.stage for span in trace.spans if span.stage.startswith("pickle")]

@@ -21,17 +21,8 @@ import pytest
 from distributed import Client, LocalCluster, Nanny
 from distributed.worker import Worker
 
+from clusters import seen
 from clusters.outside import Outside, outside_cluster
-from clusters.seen import (
-    array_sum,
-    has_row,
-    ours_everywhere,
-    ours_on,
-    probe,
-    recorded,
-    row,
-    trace_of,
-)
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.experiments.graphs.stages import ComputationTimeoutError
 from jupyter_serprof.probes.dask.cluster import (
@@ -110,12 +101,12 @@ def test_a_cluster_without_this_package_is_seen_whole(outside_client: Client) ->
 
     assert not any(outside_client.run(can_import).values())
 
-    total, trace = recorded(array_sum)
+    total, trace = seen.recorded(seen.array_sum)
 
     assert total == 500 * 500 * 2
-    assert probe(trace, "dask").level == "scheduler and workers"
+    assert seen.probe(trace, "dask").level == "scheduler and workers"
     for stage in ("dask.communicate.wire", "dask.schedule.order", "dask.dispatch.wire"):
-        assert row(trace, stage).busy_ns > 0
+        assert seen.row(trace, stage).busy_ns > 0
     outsiders = [span for span in trace.spans if span.lane.startswith(("scheduler", "worker"))]
     # A clock that is not ours is off by seconds; the guesses of a busy machine's workers, by 1 ms.
     assert min(span.start_ns for span in outsiders) >= -20 * MS
@@ -138,11 +129,11 @@ def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
             cluster.workers[0].send_signal(signal.SIGKILL)
             total = sum(client.gather(futures))
 
-    trace = trace_of(recording)
+    trace = seen.trace_of(recording)
     assert total == 20
-    assert row(trace, "dask.execute").busy_ns >= 20 * 50 * MS
+    assert seen.row(trace, "dask.execute").busy_ns >= 20 * 50 * MS
     assert any("1 worker left the cluster meanwhile" in note for note in trace.quality.notes)
-    assert probe(trace, "dask").level == "scheduler and workers"
+    assert seen.probe(trace, "dask").level == "scheduler and workers"
 
 
 def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(tmp_path: Any) -> None:
@@ -164,7 +155,7 @@ def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(tmp_path: Any) ->
     assert not isinstance(caught.value, AssertionError)
     trace = recording.trace
     assert trace.outcome == "error"
-    assert has_row(trace, "dask.submit")
+    assert seen.has_row(trace, "dask.submit")
     assert [note for note in trace.quality.notes if "notes of the agents" in note]
     assert not load_agent().is_running()
 
@@ -185,20 +176,20 @@ def test_a_scheduler_that_was_gone_before_is_named(tmp_path: Any) -> None:
 
         notes = [note for note in recording.trace.quality.notes if "scheduler" in note]
         assert notes == ["dask: the scheduler was gone before the recording began"]
-        assert probe(recording.trace, "dask").level == "client only"
+        assert seen.probe(recording.trace, "dask").level == "client only"
 
 
 def test_a_cluster_in_this_process_has_no_frames(inside_client: Client) -> None:
     """Messages are handed over as objects: there is a wire, and nothing is encoded."""
-    total, trace = recorded(array_sum)
+    total, trace = seen.recorded(seen.array_sum)
 
     assert total == 500 * 500 * 2
     assert inside_client.cluster is not None
-    assert probe(trace, "dask").level == "scheduler and workers"
-    assert not has_row(trace, "dask.communicate.frames")
-    assert row(trace, "dask.communicate.wire").busy_ns >= 0
-    assert row(trace, "dask.execute").busy_ns > 0
-    assert row(trace, "dask.worker").busy_ns > 0
+    assert seen.probe(trace, "dask").level == "scheduler and workers"
+    assert not seen.has_row(trace, "dask.communicate.frames")
+    assert seen.row(trace, "dask.communicate.wire").busy_ns >= 0
+    assert seen.row(trace, "dask.execute").busy_ns > 0
+    assert seen.row(trace, "dask.worker").busy_ns > 0
 
 
 def test_without_agents_the_client_is_seen(refusing_client: Client) -> None:
@@ -206,19 +197,19 @@ def test_without_agents_the_client_is_seen(refusing_client: Client) -> None:
     scheduler = refusing_client.cluster.scheduler
     plugins = set(scheduler.plugins)
     with record("refused") as recording:
-        total = array_sum()
+        total = seen.array_sum()
 
     trace = recording.trace
     assert total == 500 * 500 * 2
     assert refusing_client.status == "running"
-    assert probe(trace, "dask").level == "client only"
-    assert (row(trace, "dask.serialize").size_bytes or 0) > 1_000
-    assert row(trace, "dask.wait").self_ns > 0
-    assert not has_row(trace, "dask.execute")
+    assert seen.probe(trace, "dask").level == "client only"
+    assert (seen.row(trace, "dask.serialize").size_bytes or 0) > 1_000
+    assert seen.row(trace, "dask.wait").self_ns > 0
+    assert not seen.has_row(trace, "dask.execute")
     assert set(scheduler.plugins) == plugins
     assert not [topic for topic in scheduler._broker._topics if "serprof" in topic]
     assert [note for note in trace.quality.notes if "admits no agent" in note]
-    assert any("everything on the scheduler" in what for what in probe(trace, "dask").unseen)
+    assert any("everything on the scheduler" in what for what in seen.probe(trace, "dask").unseen)
 
 
 def test_names_that_distributed_lost_are_listed(
@@ -235,11 +226,11 @@ def test_names_that_distributed_lost_are_listed(
     monkeypatch.setattr("distributed.scheduler.convert_legacy_graph", lambda graph: graph)
 
     future = inside_client.scatter(1)
-    _, trace = recorded(array_sum)
+    _, trace = seen.recorded(seen.array_sum)
 
     assert future.key
-    assert "_cull (not in this version)" in probe(trace, "dask").unseen
-    assert row(trace, "dask.schedule.order").busy_ns > 0
+    assert "_cull (not in this version)" in seen.probe(trace, "dask").unseen
+    assert seen.row(trace, "dask.schedule.order").busy_ns > 0
     # Names that were really gone would break every other cluster with an end in this process.
     assert dask_client.submit(operator.neg, 1, pure=False).result(timeout=30) == -1
 
@@ -256,8 +247,8 @@ def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> Non
     value, recording = asyncio.run(work())
 
     assert value == 42
-    assert probe(recording.trace, "dask").level == "scheduler and workers"
-    assert row(recording.trace, "dask.execute").busy_ns > 0
+    assert seen.probe(recording.trace, "dask").level == "scheduler and workers"
+    assert seen.row(recording.trace, "dask.execute").busy_ns > 0
 
 
 def test_the_agent_stands_alone() -> None:
@@ -281,7 +272,7 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
     with Client(outside.address, set_as_default=False) as witness:
 
         def places() -> list[bool]:
-            return [bool(found) for found in ours_everywhere(witness)[:-1]]
+            return [bool(found) for found in seen.ours_everywhere(witness)[:-1]]
 
         assert all(places())
 
@@ -306,7 +297,7 @@ def test_agents_go_where_a_scheduler_of_this_process_hears_of_the_end_too_late(
         busy.add_callback(time.sleep, 2)
         time.sleep(0.05)
 
-    assert ours_on(dask_client) == []
+    assert seen.ours_on(dask_client) == []
 
 
 @pytest.mark.parametrize("after_s", [0, 0.002, 0.01, 0.02, 0.04])
@@ -320,7 +311,7 @@ def test_agents_go_that_nobody_waits_for_while_they_come(
     time.sleep(after_s)
     cluster.stop(0)
 
-    assert ours_on(dask_client) == []
+    assert seen.ours_on(dask_client) == []
 
 
 def test_plugins_and_modules_of_recordings_that_died_go_with_the_next_one(
@@ -347,9 +338,9 @@ def test_plugins_and_modules_of_recordings_that_died_go_with_the_next_one(
     dask_client.run_on_scheduler(die)
     dask_client.run(leave_module)
 
-    recorded(array_sum)
+    seen.recorded(seen.array_sum)
 
-    assert ours_on(dask_client) == []
+    assert seen.ours_on(dask_client) == []
     assert not any(dask_client.run(modules).values())
 
 
@@ -381,10 +372,10 @@ def test_workers_of_the_schedulers_process_may_come_and_go(inside_client: Client
         inside_client.wait_for_workers(4)
         return sum(inside_client.gather(inside_client.map(operator.neg, range(8))))
 
-    total, trace = recorded(more)
+    total, trace = seen.recorded(more)
 
     assert total == -28
-    assert probe(trace, "dask").level == "scheduler and workers"
+    assert seen.probe(trace, "dask").level == "scheduler and workers"
     assert not load_agent().is_running()
 
 
@@ -418,7 +409,7 @@ def test_what_workers_guess_of_the_clock_of_their_own_process_moves_no_task(
         finally:
             guesses["now"] = afterwards_s
 
-    _, trace = recorded(lambda: [work(now_s) for now_s in runs])
+    _, trace = seen.recorded(lambda: [work(now_s) for now_s in runs])
 
     executions = [span for span in trace.spans if span.stage == "dask.execute"]
     edges = sorted((span.start_ns, span.end_ns) for span in executions)
@@ -438,12 +429,12 @@ def test_a_client_that_is_made_and_closed_in_the_recording_is_seen_on_its_cluste
         with Client(address, set_as_default=False) as client:
             return client.submit(operator.neg, 5, pure=False).result()
 
-    value, trace = recorded(made)
+    value, trace = seen.recorded(made)
 
     assert value == -5
-    assert probe(trace, "dask").level == "scheduler and workers"
-    assert row(trace, "dask.execute").count == 1
-    assert has_row(trace, "dask.schedule")
+    assert seen.probe(trace, "dask").level == "scheduler and workers"
+    assert seen.row(trace, "dask.execute").count == 1
+    assert seen.has_row(trace, "dask.schedule")
 
 
 def test_a_failed_import_shows_no_frame_of_ours(outside_client: Client) -> None:
@@ -458,7 +449,7 @@ def test_a_failed_import_shows_no_frame_of_ours(outside_client: Client) -> None:
             return [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
         return []
 
-    files, _ = recorded(lambda: [load(), outside_client.submit(load, pure=False).result()])
+    files, _ = seen.recorded(lambda: [load(), outside_client.submit(load, pure=False).result()])
 
     assert [len(some) for some in files] == [1, 1]
 
@@ -471,7 +462,7 @@ def test_first_use_imports_of_others_are_named_apart(outside_client: Client) -> 
 
     outside_client.run(forget)
 
-    value, trace = recorded(
+    value, trace = seen.recorded(
         lambda: outside_client.submit(colorsys.rgb_to_hsv, 1, 1, 1, pure=False).result()
     )
 

@@ -29,20 +29,7 @@ from strategies import (
     without,
 )
 
-from jupyter_serprof.model import (
-    DocumentError,
-    Lane,
-    Limits,
-    Point,
-    Span,
-    Sweep,
-    Trace,
-    Variant,
-    Waterfall,
-    from_document,
-    stage,
-    to_document,
-)
+from jupyter_serprof import model
 from jupyter_serprof.model.codec import PLAIN_LIMIT
 
 DATA = Path(__file__).parents[1] / "data"
@@ -58,20 +45,20 @@ TRACE = golden("trace.v1")
 SWEEP = golden("sweep.v1")
 
 
-def small(**parts: Any) -> Trace:
-    return Trace(name="x", started="2026-11-21T08:00:00.000Z", wall_ns=9, **parts)
+def small(**parts: Any) -> model.Trace:
+    return model.Trace(name="x", started="2026-11-21T08:00:00.000Z", wall_ns=9, **parts)
 
 
-def travelled(doc: Trace | Sweep) -> dict[str, Any]:
+def travelled(doc: model.Trace | model.Sweep) -> dict[str, Any]:
     """Return the document of a trace or sweep after its journey through strict JSON."""
-    data: dict[str, Any] = json.loads(json.dumps(to_document(doc), allow_nan=False))
+    data: dict[str, Any] = json.loads(json.dumps(model.to_document(doc), allow_nan=False))
     return data
 
 
 def complaint(document: object) -> str:
     """Return the message with which a document is refused; it must carry a remedy."""
-    with pytest.raises(DocumentError) as caught:
-        from_document(document)
+    with pytest.raises(model.DocumentError) as caught:
+        model.from_document(document)
     message = str(caught.value)
     assert any(remedy in message for remedy in REMEDIES), message
     assert len(message) < 500
@@ -83,24 +70,26 @@ def complaint(document: object) -> str:
 
 @given(traces() | sweeps())
 @settings(max_examples=80, phases=[Phase.generate])  # to shrink traces within sweeps takes minutes
-def test_a_document_comes_back_with_its_stages_and_lanes_described(doc: Trace | Sweep) -> None:
+def test_a_document_comes_back_with_its_stages_and_lanes_described(
+    doc: model.Trace | model.Sweep,
+) -> None:
     """Every field is equal after saving, and each stage and lane in use is in its table."""
     document = travelled(doc)
 
-    read = from_document(document)
+    read = model.from_document(document)
 
-    assert read == (described_sweep(doc) if isinstance(doc, Sweep) else described(doc))
+    assert read == (described_sweep(doc) if isinstance(doc, model.Sweep) else described(doc))
     assert travelled(read) == document
 
 
 @given(traces().filter(lambda trace: trace.spans))
 @settings(max_examples=5, phases=[Phase.generate])  # to shrink thousands of spans takes minutes
-def test_a_trace_above_the_packing_limit_comes_back(trace: Trace) -> None:
+def test_a_trace_above_the_packing_limit_comes_back(trace: model.Trace) -> None:
     """Large traces travel packed; no value changes, unknown sizes stay unknown."""
     many = replace(trace, spans=trace.spans * (PLAIN_LIMIT // len(trace.spans) + 1))
     document = travelled(many)
 
-    read = from_document(document)
+    read = model.from_document(document)
 
     assert {type(column) for column in document["spans"].values()} == {dict}
     assert read == described(many)
@@ -110,14 +99,14 @@ def test_a_trace_above_the_packing_limit_comes_back(trace: Trace) -> None:
 def test_a_lane_or_stage_given_twice_does_not_move_the_others() -> None:
     """Tables are keyed; the first of two equal keys counts, and every index still fits."""
     twice = small(
-        stages=(stage("ray.store"), stage("ray.store"), stage("gc")),
-        lanes=(Lane("a"), Lane("a"), Lane("b")),
-        spans=(Span("gc", "collect", "b", 0, 5), Span("import", "numpy", "c", 0, 5)),
+        stages=(model.stage("ray.store"), model.stage("ray.store"), model.stage("gc")),
+        lanes=(model.Lane("a"), model.Lane("a"), model.Lane("b")),
+        spans=(model.Span("gc", "collect", "b", 0, 5), model.Span("import", "numpy", "c", 0, 5)),
     )
 
-    read = from_document(travelled(twice))
+    read = model.from_document(travelled(twice))
 
-    assert isinstance(read, Trace)
+    assert isinstance(read, model.Trace)
     assert read.spans == twice.spans
     assert [lane.key for lane in read.lanes] == ["a", "b", "c"]
 
@@ -144,32 +133,32 @@ def test_a_detail_that_json_cannot_hold_is_unknown_and_loses_nothing_else(
     odd: object, written: object
 ) -> None:
     """One odd value from a probe costs that value, not the measurement."""
-    span = Span("user", "mine", "client/main", 0, 5, details={"odd": odd, "good": [1, "a"]})
+    span = model.Span("user", "mine", "client/main", 0, 5, details={"odd": odd, "good": [1, "a"]})
 
     document = travelled(small(spans=(span,)))
 
     assert document["details"] == {"0": {"odd": written, "good": [1, "a"]}}
-    assert isinstance(from_document(document), Trace)
+    assert isinstance(model.from_document(document), model.Trace)
 
 
 def test_a_number_of_numpy_is_written_as_the_number() -> None:
     """Sizes often come from ``np.geomspace``; a document of them can be saved."""
-    point = Point("a", 10, 0, True, 5, None, {}, parameter=np.float64(1e3))  # noqa: FBT003
-    sweep = Sweep(name="x", started="", variants=(Variant("a", "a"),), points=(point,))
+    point = model.Point("a", 10, 0, True, 5, None, {}, parameter=np.float64(1e3))  # noqa: FBT003
+    sweep = model.Sweep(name="x", started="", variants=(model.Variant("a", "a"),), points=(point,))
 
-    written = to_document(sweep)
+    written = model.to_document(sweep)
 
     assert written["points"][0]["parameter"] == 1e3  # type: ignore[index]  # a list of points
 
 
 def test_a_rate_that_is_no_number_is_written_as_unknown() -> None:
     """Unknown is null in a document; NaN and infinity are not JSON."""
-    trace = small(limits=Limits(float("nan"), float("inf")))
+    trace = small(limits=model.Limits(float("nan"), float("inf")))
 
-    read = from_document(travelled(trace))
+    read = model.from_document(travelled(trace))
 
-    assert isinstance(read, Trace)
-    assert read.limits == Limits(None, None)
+    assert isinstance(read, model.Trace)
+    assert read.limits == model.Limits(None, None)
 
 
 @pytest.mark.parametrize("circular", [True, False])
@@ -180,11 +169,11 @@ def test_details_without_bottom_are_cut(circular: bool) -> None:
     for _ in range(1 if circular else 100_000):
         inner["deeper"] = deep if circular else {}
         inner = cast("dict[str, object]", inner["deeper"])
-    span = Span("user", "mine", "client/main", 0, 5, details={"deep": deep})
+    span = model.Span("user", "mine", "client/main", 0, 5, details={"deep": deep})
 
-    read = from_document(travelled(small(spans=(span,))))
+    read = model.from_document(travelled(small(spans=(span,))))
 
-    assert isinstance(read, Trace)
+    assert isinstance(read, model.Trace)
     assert str(read.spans[0].details).count("deeper") < 50
     while not circular and deep:  # taken apart by hand: the interpreter frees it recursively
         deep = cast("dict[str, object]", deep.pop("deeper", None))
@@ -195,11 +184,14 @@ def test_details_without_bottom_are_cut(circular: bool) -> None:
 
 def test_version_1_documents_load_for_ever() -> None:
     """What the first version saved means the same to every later one, whole; packed or plain."""
-    packed, plain = from_document(golden("trace.v1.packed")), from_document(TRACE)
+    packed, plain = model.from_document(golden("trace.v1.packed")), model.from_document(TRACE)
 
-    assert isinstance(packed, Trace)
-    assert isinstance(plain, Trace)
-    read = {"trace": asdict(plain), "sweep": asdict(cast("Sweep", from_document(SWEEP)))}
+    assert isinstance(packed, model.Trace)
+    assert isinstance(plain, model.Trace)
+    read = {
+        "trace": asdict(plain),
+        "sweep": asdict(cast("model.Sweep", model.from_document(SWEEP))),
+    }
     check("version-1", {name: pformat(fields) for name, fields in read.items()})
     assert packed.spans == plain.spans
 
@@ -207,12 +199,12 @@ def test_version_1_documents_load_for_ever() -> None:
 @pytest.mark.parametrize("document", [TRACE, SWEEP], ids=["trace", "sweep"])
 def test_golden_documents_are_written_as_they_were_read(document: dict[str, Any]) -> None:
     """This version still writes what version 1 is, key for key, but for what says nothing."""
-    read = from_document(document)
+    read = model.from_document(document)
 
     written = travelled(read)
 
     assert written == speaking(document)
-    assert from_document(written) == read
+    assert model.from_document(written) == read
 
 
 def speaking(data: object) -> object:
@@ -272,10 +264,10 @@ def test_unknown_keys_are_ignored_everywhere(document: dict[str, Any]) -> None:
     """Additive keys do not change the version: an older reader still reads the rest."""
     extended = with_unknown_keys(document)
 
-    read = from_document(extended)
+    read = model.from_document(extended)
 
     assert json.dumps(extended).count("from_the_future") >= 20
-    assert read == from_document(document)
+    assert read == model.from_document(document)
 
 
 def optional_keys(document: dict[str, Any]) -> list[tuple[str | int, ...]]:
@@ -284,7 +276,7 @@ def optional_keys(document: dict[str, Any]) -> list[tuple[str | int, ...]]:
     def is_optional(path: tuple[str | int, ...]) -> bool:
         try:
             validate(without(document, path), f"{document['format'][8:]}.v1.json")
-        except DocumentError:
+        except model.DocumentError:
             return False
         return isinstance(path[-1], str)
 
@@ -296,10 +288,10 @@ def test_whatever_the_schema_calls_optional_may_be_missing(document: dict[str, A
     """A writer that fills only the required keys makes documents that load."""
     paths = optional_keys(document)
 
-    read = [from_document(without(document, path)) for path in paths]
+    read = [model.from_document(without(document, path)) for path in paths]
 
     assert len(paths) > 40
-    assert all(isinstance(doc, Trace | Sweep) for doc in read)
+    assert all(isinstance(doc, model.Trace | model.Sweep) for doc in read)
 
 
 @pytest.mark.parametrize(
@@ -469,11 +461,11 @@ def test_a_missing_required_key_is_named(key: str) -> None:
 def survives(document: object) -> bool:
     """Return whether a document loads (then it can be written again) or is complained of."""
     try:
-        doc = from_document(document)
-    except DocumentError as error:
+        doc = model.from_document(document)
+    except model.DocumentError as error:
         message = str(error)
     else:
-        assert from_document(travelled(doc)) == doc
+        assert model.from_document(travelled(doc)) == doc
         return True
     assert any(remedy in message for remedy in REMEDIES), message
     return False
@@ -529,9 +521,9 @@ def test_whole_floats_load_as_integers() -> None:
     document = changed(TRACE, ("wall_ns",), 6_412_300.0)
     document = changed(document, ("spans", "start_ns"), [20_000.0, 30_000, 60_000, 5_700_000, 0])
 
-    trace = from_document(document)
+    trace = model.from_document(document)
 
-    assert isinstance(trace, Trace)
+    assert isinstance(trace, model.Trace)
     assert type(trace.wall_ns) is int
     assert type(trace.spans[0].start_ns) is int
 
@@ -539,14 +531,16 @@ def test_whole_floats_load_as_integers() -> None:
 @pytest.mark.parametrize("name", ["stages", "lanes", "rows", "outline"])
 def test_lists_longer_than_any_run_makes_are_refused_before_they_are_walked(name: str) -> None:
     """Hundreds of thousands of lanes or rows took 4 to 8 s."""
-    trace = Trace(name="x", started="", wall_ns=0, waterfall=Waterfall((), 0))
-    data = cast("dict[str, Any]", to_document(trace))
+    trace = model.Trace(name="x", started="", wall_ns=0, waterfall=model.Waterfall((), 0))
+    data = cast("dict[str, Any]", model.to_document(trace))
     held = data if name in data else data["waterfall"]
     held[name] = [object()] * 20_001
 
     for document in (data, {"format": "serprof.sweep", "version": 1, "traces": [{"trace": data}]}):
-        with pytest.raises(DocumentError, match=f"its {name} are 20,001, at most 20,000 can be"):
-            from_document(document)
+        with pytest.raises(
+            model.DocumentError, match=f"its {name} are 20,001, at most 20,000 can be"
+        ):
+            model.from_document(document)
 
 
 def test_a_row_with_more_pieces_than_any_is_merged_to_is_refused() -> None:
@@ -560,14 +554,16 @@ def test_a_row_with_more_pieces_than_any_is_merged_to_is_refused() -> None:
 def test_how_many_calls_a_span_stands_for_travels_as_a_column() -> None:
     """Most spans of a long loop say it: each in an object of its own took half of the document."""
     told = [{"calls": 3}, None, {"calls": 2, "error": "KeyError"}, {"calls": "many"}, {"calls": 0}]
-    spans = tuple(Span("gc", "gc", "client/main", 0, 1, details=one) for one in told)
-    trace = Trace(name="loop", started="", wall_ns=9, lanes=(Lane("client/main"),), spans=spans)
+    spans = tuple(model.Span("gc", "gc", "client/main", 0, 1, details=one) for one in told)
+    trace = model.Trace(
+        name="loop", started="", wall_ns=9, lanes=(model.Lane("client/main"),), spans=spans
+    )
 
-    document = cast("dict[str, Any]", to_document(trace))
+    document = cast("dict[str, Any]", model.to_document(trace))
 
     assert document["spans"]["calls"] == [3, None, 2, None, None]
     assert document["details"] == {"2": {"error": "KeyError"}, "3": told[3], "4": told[4]}
-    assert from_document(document).spans == spans  # type: ignore[union-attr]
+    assert model.from_document(document).spans == spans  # type: ignore[union-attr]
     document["spans"]["calls"] = [3]
-    with pytest.raises(DocumentError, match="columns have lengths"):
-        from_document(document)
+    with pytest.raises(model.DocumentError, match="columns have lengths"):
+        model.from_document(document)

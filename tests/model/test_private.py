@@ -9,31 +9,8 @@ from hypothesis import given, settings
 from strategies import sweeps, traces
 
 import jupyter_serprof as sp
+from jupyter_serprof import model
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.model import (
-    Anatomy,
-    Change,
-    Comparison,
-    Crossover,
-    Finding,
-    Fit,
-    Group,
-    Lane,
-    Part,
-    Point,
-    ProbeReport,
-    Quality,
-    Summary,
-    Sweep,
-    SweepTrace,
-    Table,
-    TableColumn,
-    Trace,
-    UsageError,
-    Variant,
-    from_document,
-    to_document,
-)
 from jupyter_serprof.model.private import _Replacements, without_names
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.notebook.page import html
@@ -62,11 +39,11 @@ TRACES_OF_THEM = (
     *("payroll", "9f8e7d", "vault", "mailbox", "decrypt", "merger", "10.20", "30.40", "zebediah"),
     *("Foobaz", "Barqux", "Ledger", "ledger.py", "Quux"),
 )
-CHANGES = (Change("ray.store", "Store", 5, None, "only before"),)
+CHANGES = (model.Change("ray.store", "Store", 5, None, "only before"),)
 FORMATS = ("serprof.json", "html", "svg", "png", "md", "csv", "trace.json")
 
 
-def secret_trace() -> Trace:
+def secret_trace() -> model.Trace:
     """Return a trace that holds every secret, in fields and in sentences."""
     of = SECRETS
     code = f"connect('{of['code literal']}').send({of['variable']})"
@@ -80,11 +57,11 @@ def secret_trace() -> Trace:
     bare = analyse(make_trace(spans, name=code))
     named = [bare.spans[0], *(span._replace(name=of["task"]) for span in bare.spans[1:])]
     parts = (
-        Part(of["array"], of["array"], of["class"], -1, 10, 90),
-        Part(
+        model.Part(of["array"], of["array"], of["class"], -1, 10, 90),
+        model.Part(
             f'["{of["dict key"]}"]', f'{of["array"]}["{of["dict key"]}"]', "ndarray (3)", 0, 50, 50
         ),
-        Part(
+        model.Part(
             f"<class {of['class']}>",
             f"{of['array']}<class {of['class']}>",
             f"class {of['class']}",
@@ -92,7 +69,7 @@ def secret_trace() -> Trace:
             note=error,
             state="unpicklable",
         ),
-        Part(
+        model.Part(
             f".{of['function']}", f"{of['array']}.{of['function']}", f"function {of['function']}",
             *(0, 0, 0),
         ),
@@ -103,19 +80,19 @@ def secret_trace() -> Trace:
         (of["function"], of["module path"], "dict", 6),
     )
     columns = (
-        *(TableColumn("prefix", "Prefix"), TableColumn("worker", "Worker")),
-        *(TableColumn("object", "Object"), TableColumn("bytes", "Bytes", "bytes")),
+        *(model.TableColumn("prefix", "Prefix"), model.TableColumn("worker", "Worker")),
+        *(model.TableColumn("object", "Object"), model.TableColumn("bytes", "Bytes", "bytes")),
     )
     return replace(
         bare,
         spans=tuple(named),
-        lanes=(*bare.lanes, Lane(f"worker {of['host']}/comm", "worker")),
-        summary=Summary(
+        lanes=(*bare.lanes, model.Lane(f"worker {of['host']}/comm", "worker")),
+        summary=model.Summary(
             headline=f"`{culprit}` is 55 % of 90 B; {code} took 9.00 ms",
             facts=(f"{of['span']} 2.00 ms", f"memcpy here 10.0 GB/s for {of['class']}"),
         ),
         findings=(
-            Finding(
+            model.Finding(
                 "ray.captured-variable",
                 "warn",
                 f"the function captures global {of['variable']}: 1.00 MB travel with its code",
@@ -124,51 +101,55 @@ def secret_trace() -> Trace:
                 spans=(0,),
             ),
         ),
-        groups=(Group(f"{of['function']}().compute()", 0, 9),),
-        tables=(Table("dask.tasks", f"Tasks of {of['task']}", columns, rows, f"On {of['host']}."),),
-        anatomies=(Anatomy(name=of["array"], parts=parts, notes=(f"by {of['note']}",)),),
-        comparison=Comparison(
-            before=of["run"], after=code, changes=(Change("ray.store", "Store", 5, 4, "faster"),)
+        groups=(model.Group(f"{of['function']}().compute()", 0, 9),),
+        tables=(
+            model.Table("dask.tasks", f"Tasks of {of['task']}", columns, rows, f"On {of['host']}."),
         ),
-        quality=Quality(
-            probes=(ProbeReport("ray", "2.60.0", unseen=(of["module path"], of["note"])),),
+        anatomies=(model.Anatomy(name=of["array"], parts=parts, notes=(f"by {of['note']}",)),),
+        comparison=model.Comparison(
+            before=of["run"],
+            after=code,
+            changes=(model.Change("ray.store", "Store", 5, 4, "faster"),),
+        ),
+        quality=model.Quality(
+            probes=(model.ProbeReport("ray", "2.60.0", unseen=(of["module path"], of["note"])),),
             notes=(f"{of['run']}: {of['host']} does not answer: {error}",),
         ),
         environment={"python": "3.11.7", "host": of["host"], "dask": "2026.8.0"},
     )
 
 
-def secret_sweep() -> Sweep:
+def secret_sweep() -> model.Sweep:
     """Return a sweep with the same secrets, and the trace in it."""
     of = SECRETS
     key = f"way of {of['function']}"
-    return Sweep(
+    return model.Sweep(
         name=of["run"],
         started="2026-01-31T12:00:00+00:00",
         kind="sweep",
         parameter=of["variable"],
         producer="jupyter_serprof 0.1.0",
         variants=(
-            Variant(
+            model.Variant(
                 *(key, f"{of['class']} by {of['function']}", "failed"),
                 reason=f"{of['error class']}: {of['message']}",
                 facts={"unranked": f"same as {of['class']}", "file": of["module path"]},
                 notes=(f"{of['dict key']} changed its type",),
             ),
-            Variant("pickle", "pickle in-band"),
+            model.Variant("pickle", "pickle in-band"),
         ),
         points=(
-            Point(key, 1_000, 0, True, 9_000, 5, {f"user:{of['span']}": 8_000}),  # noqa: FBT003
-            Point("pickle", 1_000, 0, True, 9_000, 5, {"pickle.dumps": 8_000}),  # noqa: FBT003
+            model.Point(key, 1_000, 0, True, 9_000, 5, {f"user:{of['span']}": 8_000}),  # noqa: FBT003
+            model.Point("pickle", 1_000, 0, True, 9_000, 5, {"pickle.dumps": 8_000}),  # noqa: FBT003
         ),
-        traces=(SweepTrace(key, 1_000, True, secret_trace()),),  # noqa: FBT003
+        traces=(model.SweepTrace(key, 1_000, True, secret_trace()),),  # noqa: FBT003
         fits=(
-            Fit(
+            model.Fit(
                 variant=key, cold=True, from_bytes=1, to_bytes=9, growth="linear", cause=of["note"]
             ),
         ),
         crossovers=(
-            Crossover(
+            model.Crossover(
                 title=f"{of['function']} overtakes pickle",
                 cold=True,
                 faster=key,
@@ -176,8 +157,10 @@ def secret_sweep() -> Sweep:
                 to_bytes=9,
             ),
         ),
-        summary=Summary(f"{of['run']}: {of['class']} is fastest"),
-        findings=(Finding("a.b", "info", f"see {of['module path']}", {}, f"{of['variable']} = 1"),),
+        summary=model.Summary(f"{of['run']}: {of['class']} is fastest"),
+        findings=(
+            model.Finding("a.b", "info", f"see {of['module path']}", {}, f"{of['variable']} = 1"),
+        ),
     )
 
 
@@ -212,7 +195,7 @@ def test_what_is_only_text_is_private_too(ending: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [secret_trace, secret_sweep])
 def test_every_secret_stands_in_the_public_document(make: Any) -> None:
     """So that a test of a private one can fail."""
-    everything = repr(to_document(make()))
+    everything = repr(model.to_document(make()))
 
     assert [name for name, secret in SECRETS.items() if secret not in everything] == []
 
@@ -224,8 +207,8 @@ def test_a_private_file_is_read_and_drawn(make: Any, tmp_path: Path) -> None:
     loaded = sp.load(tmp_path / "x.serprof.json")
 
     assert told((text(loaded) + html(loaded)).encode()) == []
-    assert to_document(loaded) == to_document(without_names(make()))
-    if isinstance(loaded, Trace):
+    assert model.to_document(loaded) == model.to_document(without_names(make()))
+    if isinstance(loaded, model.Trace):
         assert "Store" in text(loaded)
         assert [stage.title for stage in loaded.stages if stage.key == "ray.store"] == ["Store"]
         assert loaded.environment["dask"] == "2026.8.0"
@@ -276,14 +259,14 @@ def test_a_name_that_our_format_has_too_damages_nothing(name: str) -> None:
     """What is chosen from a few words stays what it is."""
     sweep = secret_sweep()
     trace = replace(sweep.traces[0].trace, name=name, outcome="error")
-    trace = replace(trace, comparison=Comparison(before=name, after="b", changes=CHANGES))
-    made = replace(sweep, name=name, traces=(SweepTrace("pickle", 1_000, True, trace),))  # noqa: FBT003
+    trace = replace(trace, comparison=model.Comparison(before=name, after="b", changes=CHANGES))
+    made = replace(sweep, name=name, traces=(model.SweepTrace("pickle", 1_000, True, trace),))  # noqa: FBT003
 
     for document in (made, trace):
         private = without_names(document)
 
         assert private.name == "[name 1]"
-        assert from_document(to_document(private)) is not None
+        assert model.from_document(model.to_document(private)) is not None
 
 
 def test_what_a_span_has_is_not_compared_with_all_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,11 +300,13 @@ def test_a_round_trip_keeps_its_transports() -> None:
 
 @settings(max_examples=50)
 @given(traces() | sweeps())
-def test_any_document_can_be_made_private(document: Trace | Sweep) -> None:
+def test_any_document_can_be_made_private(document: model.Trace | model.Sweep) -> None:
     """Its copy is a document: numbers and places as before, and what it does not hold stays out."""
     private = without_names(document)
 
-    assert to_document(from_document(to_document(private))) == to_document(private)
+    assert model.to_document(model.from_document(model.to_document(private))) == model.to_document(
+        private
+    )
     assert numbers(private) == numbers(document)
 
 
@@ -351,5 +336,5 @@ def test_the_environment_makes_it_the_default(
 
 
 def test_a_pdf_is_refused_as_ever(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"\.html, \.png"):
+    with pytest.raises(model.UsageError, match=r"\.html, \.png"):
         sp.save(secret_trace(), tmp_path / "x.pdf", private=True)

@@ -4,18 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jupyter_serprof.model.units import (
-    bytes_per_s,
-    column,
-    column_unit,
-    format_bytes,
-    format_count,
-    format_fixed,
-    format_ns,
-    format_rate,
-    format_ratio,
-    format_share,
-)
+from jupyter_serprof.model import units
 
 LONGEST_NS = 10**15
 
@@ -38,7 +27,7 @@ def test_a_duration_has_three_digits_in_the_largest_unit_that_fits(
     duration_ns: float | None, said: str
 ) -> None:
     """A duration is short enough to compare at a glance; unknown is never a number."""
-    assert format_ns(duration_ns) == said
+    assert units.format_ns(duration_ns) == said
 
 
 @pytest.mark.parametrize(
@@ -47,28 +36,30 @@ def test_a_duration_has_three_digits_in_the_largest_unit_that_fits(
 )
 def test_sizes_are_decimal(size_bytes: int, said: str) -> None:
     """1 MB is 1,000,000 B, as in ``nbytes`` and in rates."""
-    assert format_bytes(size_bytes) == said
+    assert units.format_bytes(size_bytes) == said
 
 
 def test_the_other_numbers_say_their_unit() -> None:
     """Rates, shares, ratios and counts have the form that the documentation shows."""
-    assert format_rate(12.9e9) == "12.9 GB/s"
-    assert format_share(0.185) == "18.5 %"
-    assert format_share(0.61, decimals=0) == "61 %"
-    assert format_ratio(14.62) == "14.6\u00d7"
-    assert format_ratio(59_375) == "59,375\u00d7"
-    assert format_count(390_629) == "390,629"
-    assert format_fixed(-1840, 1) == "\u22121,840.0"
-    assert format_fixed(-0.04, 1) == "0.0"
-    assert [format_share(None), format_ratio(None), format_count(None)] == ["n/a"] * 3
+    assert units.format_rate(12.9e9) == "12.9 GB/s"
+    assert units.format_share(0.185) == "18.5 %"
+    assert units.format_share(0.61, decimals=0) == "61 %"
+    assert units.format_ratio(14.62) == "14.6\u00d7"
+    assert units.format_ratio(59_375) == "59,375\u00d7"
+    assert units.format_count(390_629) == "390,629"
+    assert units.format_fixed(-1840, 1) == "\u22121,840.0"
+    assert units.format_fixed(-0.04, 1) == "0.0"
+    assert [units.format_share(None), units.format_ratio(None), units.format_count(None)] == [
+        "n/a"
+    ] * 3
 
 
 def test_a_rate_needs_64_kb_and_some_time() -> None:
     """Below that a rate is mostly fixed cost, so there is none."""
-    assert bytes_per_s(800_000_000, 62_500_000) == 12.8e9
-    assert bytes_per_s(63_999, 1_000) is None
-    assert bytes_per_s(64_000, 0) is None
-    assert bytes_per_s(None, 1_000) is None
+    assert units.bytes_per_s(800_000_000, 62_500_000) == 12.8e9
+    assert units.bytes_per_s(63_999, 1_000) is None
+    assert units.bytes_per_s(64_000, 0) is None
+    assert units.bytes_per_s(None, 1_000) is None
 
 
 @pytest.mark.parametrize(
@@ -85,7 +76,7 @@ def test_a_rate_needs_64_kb_and_some_time() -> None:
 )
 def test_the_unit_of_a_column_is_chosen_from_the_wall_time(wall_ns: int, said: str) -> None:
     """It is that of the sentence above, with a digit more for small rows."""
-    unit = column_unit(wall_ns)
+    unit = units.column_unit(wall_ns)
 
     assert f"{unit.text(wall_ns)} {unit.name}" == said
 
@@ -98,9 +89,9 @@ def test_printed_rows_add_up_to_the_printed_total(values: list[int]) -> None:
     Rounding for the sum stays inside the last digit; a measured zero stays zero.
     """
     total = sum(values)
-    unit = column_unit(total)
+    unit = units.column_unit(total)
 
-    printed = column(values, total, unit.decimals, unit.unit_ns)
+    printed = units.column(values, total, unit.decimals, unit.unit_ns)
 
     assert _added(printed, unit.decimals) == _added([unit.text(total)], unit.decimals)
     last_digit_ns = unit.unit_ns / 10**unit.decimals

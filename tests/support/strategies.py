@@ -11,34 +11,8 @@ from typing import Any, cast
 
 from hypothesis import strategies as st
 
+from jupyter_serprof import model
 from jupyter_serprof.analysis.outline import outlined
-from jupyter_serprof.model import (
-    STAGES,
-    Anatomy,
-    Change,
-    Comparison,
-    Crossover,
-    Finding,
-    Fit,
-    Group,
-    Lane,
-    Limits,
-    Part,
-    Point,
-    ProbeReport,
-    Quality,
-    Row,
-    Span,
-    Stage,
-    Summary,
-    Sweep,
-    SweepTrace,
-    Table,
-    TableColumn,
-    Trace,
-    Variant,
-    Waterfall,
-)
 from jupyter_serprof.model.sweep import BestSize
 
 LARGEST = 2**63 - 1
@@ -82,19 +56,19 @@ def some(one: st.SearchStrategy[Any], most: int = 2) -> st.SearchStrategy[tuple[
     return st.lists(one, max_size=most).map(tuple)
 
 
-stages = built(Stage, order=any_whole)
-lanes = built(Lane, process=any_whole, clock_offset_ns=any_whole)
-probe_reports = built(ProbeReport, version=st.none() | texts)
-qualities = built(Quality, probes=some(probe_reports))
-summaries = st.none() | built(Summary)
-limits = built(Limits)
+stages = built(model.Stage, order=any_whole)
+lanes = built(model.Lane, process=any_whole, clock_offset_ns=any_whole)
+probe_reports = built(model.ProbeReport, version=st.none() | texts)
+qualities = built(model.Quality, probes=some(probe_reports))
+summaries = st.none() | built(model.Summary)
+limits = built(model.Limits)
 
 
-def findings(count: int) -> st.SearchStrategy[tuple[Finding, ...]]:
+def findings(count: int) -> st.SearchStrategy[tuple[model.Finding, ...]]:
     """Draw findings that point at some of ``count`` spans."""
     pointed = st.lists(st.integers(0, count - 1), max_size=3) if count else st.just([])
     one = built(
-        Finding,
+        model.Finding,
         severity=st.sampled_from(["info", "warn"]),
         spans=pointed.map(tuple),
         measured=st.none() | st.dictionaries(texts, scalars, min_size=1, max_size=3),
@@ -103,15 +77,17 @@ def findings(count: int) -> st.SearchStrategy[tuple[Finding, ...]]:
     return some(one)
 
 
-def spans(count: int, keys: list[str], lane_keys: list[str]) -> st.SearchStrategy[tuple[Span, ...]]:
+def spans(
+    count: int, keys: list[str], lane_keys: list[str]
+) -> st.SearchStrategy[tuple[model.Span, ...]]:
     """Draw ``count`` spans whose parents come before them, in the given stages and lanes."""
     drawn = (_span(index, keys, lane_keys) for index in range(count))
     return st.tuples(*drawn)
 
 
-def _span(index: int, keys: list[str], lane_keys: list[str]) -> st.SearchStrategy[Span]:
+def _span(index: int, keys: list[str], lane_keys: list[str]) -> st.SearchStrategy[model.Span]:
     return st.builds(
-        Span,
+        model.Span,
         stage=st.sampled_from(keys),
         name=texts,
         lane=st.sampled_from(lane_keys),
@@ -123,43 +99,45 @@ def _span(index: int, keys: list[str], lane_keys: list[str]) -> st.SearchStrateg
     )
 
 
-groups = some(built(Group, start_ns=any_whole, end_ns=any_whole))
+groups = some(built(model.Group, start_ns=any_whole, end_ns=any_whole))
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> Table:
+def tables(draw: st.DrawFn) -> model.Table:
     """Draw a table whose rows are as long as it has columns."""
-    columns = draw(some(built(TableColumn), 3))
+    columns = draw(some(built(model.TableColumn), 3))
     cells = st.tuples(*[scalars] * len(columns))
-    return cast("Table", draw(built(Table, columns=st.just(columns), rows=some(cells))))
+    return cast("model.Table", draw(built(model.Table, columns=st.just(columns), rows=some(cells))))
 
 
 @st.composite
-def anatomies(draw: st.DrawFn) -> Anatomy:
+def anatomies(draw: st.DrawFn) -> model.Anatomy:
     """Draw an anatomy whose parts each stand behind the one that holds them."""
-    parts: list[Part] = []
+    parts: list[model.Part] = []
     for index in range(draw(st.integers(0, 4))):
         parent = draw(st.integers(0, index - 1)) if index else -1
         label = draw(texts)
         path = (parts[parent].path if index else "") + label
         given = {"label": label, "path": path, "parent": parent}
-        parts.append(draw(built(Part, **{key: st.just(value) for key, value in given.items()})))
-    return cast("Anatomy", draw(built(Anatomy, protocol=any_whole, parts=st.just(tuple(parts)))))
+        exact = {key: st.just(value) for key, value in given.items()}
+        parts.append(draw(built(model.Part, **exact)))
+    made = draw(built(model.Anatomy, protocol=any_whole, parts=st.just(tuple(parts))))
+    return cast("model.Anatomy", made)
 
 
 VERDICTS = ["faster", "slower", "cannot tell", "only before", "only after"]
-changes = some(built(Change, verdict=st.sampled_from(VERDICTS)))
-comparisons = st.none() | built(Comparison, changes=changes)
+changes = some(built(model.Change, verdict=st.sampled_from(VERDICTS)))
+comparisons = st.none() | built(model.Comparison, changes=changes)
 
 
 def rows(
     keys: list[str], lane_keys: list[str], group_count: int = 0
-) -> st.SearchStrategy[tuple[Row, ...]]:
+) -> st.SearchStrategy[tuple[model.Row, ...]]:
     """Draw rows of a waterfall in the given stages and lanes; their sum stays within int64."""
     group_indices = st.integers(0, group_count - 1) if group_count else st.nothing()
     nanoseconds = st.integers(0, 2**40)
     one = built(
-        Row,
+        model.Row,
         stage=st.sampled_from(keys),
         lane=st.sampled_from(lane_keys),
         start_ns=any_whole,
@@ -171,7 +149,7 @@ def rows(
 
 
 @st.composite
-def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
+def traces(draw: st.DrawFn, max_spans: int = 6) -> model.Trace:
     """Draw a trace; stages and lanes may be met in spans and rows without being described."""
     described = draw(st.lists(stages, max_size=3, unique_by=lambda entry: entry.key))
     known_lanes = draw(st.lists(lanes, max_size=3, unique_by=lambda lane: lane.key))
@@ -180,9 +158,9 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
     count = draw(st.integers(0, max_spans))
     drawn_groups = draw(groups)
     some_rows = rows(keys, lane_keys, len(drawn_groups))
-    waterfall = draw(st.none() | st.builds(Waterfall, some_rows, st.integers(0, 2**40)))
+    waterfall = draw(st.none() | st.builds(model.Waterfall, some_rows, st.integers(0, 2**40)))
     one = built(
-        Trace,
+        model.Trace,
         wall_ns=st.just(_wall_ns(waterfall)) if waterfall else whole,
         outcome=st.sampled_from(["ok", "error", "interrupted"]),
         stages=st.just(tuple(described)),
@@ -198,30 +176,30 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
         limits=limits,
         quality=qualities,
     )
-    trace: Trace = draw(one)
+    trace: model.Trace = draw(one)
     return outlined(trace) if draw(st.booleans()) else trace
 
 
-def _wall_ns(waterfall: Waterfall) -> int:
+def _wall_ns(waterfall: model.Waterfall) -> int:
     return sum(row.self_ns for row in waterfall.rows) + waterfall.unaccounted_ns
 
 
 sizes = st.integers(1, LARGEST)
 fits = built(
-    Fit,
+    model.Fit,
     **dict.fromkeys(("from_bytes", "to_bytes"), sizes),
     growth=st.sampled_from(["constant", "linear", "cannot tell"]),
 )
 bests = built(BestSize, **dict.fromkeys(("size_bytes", "low_bytes", "high_bytes"), sizes))
-crossings = built(Crossover, **dict.fromkeys(("from_bytes", "to_bytes"), sizes))
+crossings = built(model.Crossover, **dict.fromkeys(("from_bytes", "to_bytes"), sizes))
 
 
 @st.composite
-def sweeps(draw: st.DrawFn) -> Sweep:
+def sweeps(draw: st.DrawFn) -> model.Sweep:
     """Draw a sweep whose points and traces belong to variants that it lists."""
     keys = draw(st.lists(texts, min_size=1, max_size=3, unique=True))
     one = built(
-        Sweep,
+        model.Sweep,
         kind=st.sampled_from(["roundtrip", "sweep", "chunks"]),
         variants=st.tuples(*map(_variants, keys)),
         points=some(_points(keys), 3),
@@ -236,49 +214,56 @@ def sweeps(draw: st.DrawFn) -> Sweep:
         limits=limits,
         quality=qualities,
     )
-    return cast("Sweep", draw(one))
+    return cast("model.Sweep", draw(one))
 
 
-def _variants(key: str) -> st.SearchStrategy[Variant]:
+def _variants(key: str) -> st.SearchStrategy[model.Variant]:
     states = ["ok", "failed", "not installed", "not running", "skipped"]
     own = {"key": st.just(key), "state": st.sampled_from(states)}
-    return built(Variant, **own, buffers=some(st.tuples(whole, texts)))
+    return built(model.Variant, **own, buffers=some(st.tuples(whole, texts)))
 
 
-def _points(keys: list[str]) -> st.SearchStrategy[Point]:
+def _points(keys: list[str]) -> st.SearchStrategy[model.Point]:
     stages = st.dictionaries(texts, whole, max_size=3)
     loops = st.none() | st.integers(1, 1000)
-    return built(Point, variant=st.sampled_from(keys), stages=stages, loops=loops)
+    return built(model.Point, variant=st.sampled_from(keys), stages=stages, loops=loops)
 
 
-def _sweep_traces(keys: list[str]) -> st.SearchStrategy[SweepTrace]:
+def _sweep_traces(keys: list[str]) -> st.SearchStrategy[model.SweepTrace]:
     return st.builds(
-        SweepTrace, st.sampled_from(keys), unknown_or_whole, st.booleans(), traces(max_spans=2)
+        model.SweepTrace,
+        st.sampled_from(keys),
+        unknown_or_whole,
+        st.booleans(),
+        traces(max_spans=2),
     )
 
 
-def described(trace: Trace) -> Trace:
+def described(trace: model.Trace) -> model.Trace:
     """Return what a reader gets: each stage and lane that is used also stands in its table.
 
     Tables keep their order; what only spans, then rows, use follows in the order of first use.
     """
-    used: list[Span | Row] = [*trace.spans, *(trace.waterfall.rows if trace.waterfall else ())]
-    by_key: Mapping[str, Stage] = {entry.key: entry for entry in trace.stages}
-    by_lane: Mapping[str, Lane] = {lane.key: lane for lane in trace.lanes}
+    used: list[model.Span | model.Row] = [
+        *trace.spans,
+        *(trace.waterfall.rows if trace.waterfall else ()),
+    ]
+    by_key: Mapping[str, model.Stage] = {entry.key: entry for entry in trace.stages}
+    by_lane: Mapping[str, model.Lane] = {lane.key: lane for lane in trace.lanes}
     keys = dict.fromkeys([*by_key, *(item.stage for item in used)])
     lane_keys = dict.fromkeys([*by_lane, *(item.lane for item in used)])
     return replace(
         trace,
         stages=tuple(by_key.get(key) or _plain_stage(key) for key in keys),
-        lanes=tuple(by_lane.get(key) or Lane(key) for key in lane_keys),
+        lanes=tuple(by_lane.get(key) or model.Lane(key) for key in lane_keys),
     )
 
 
-def _plain_stage(key: str) -> Stage:
-    return STAGES.get(key) or Stage(key, key, 80, "other")
+def _plain_stage(key: str) -> model.Stage:
+    return model.STAGES.get(key) or model.Stage(key, key, 80, "other")
 
 
-def described_sweep(sweep: Sweep) -> Sweep:
+def described_sweep(sweep: model.Sweep) -> model.Sweep:
     """Return what a reader of a sweep gets: its traces with complete tables."""
     traces_of = tuple(replace(entry, trace=described(entry.trace)) for entry in sweep.traces)
     return replace(sweep, traces=traces_of)

@@ -18,20 +18,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from jupyter_serprof import model
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.experiments.engine import recording
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.order import ROUND_TRIP
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip, Transport
-from jupyter_serprof.model import (
-    ProbeUnavailable,
-    Sweep,
-    UsageError,
-    Variant,
-    from_document,
-    to_document,
-)
 from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.testing import TickClock
 from jupyter_serprof.views.text import text
@@ -139,13 +132,13 @@ def add_fake(known: Fakes, key: str, *steps: object) -> None:
     known[key] = type("F", (Fake,), {"key": key, "title": f"fake {key}", "steps": steps})
 
 
-def variants(sweep: Sweep) -> dict[str, Variant]:
+def variants(sweep: model.Sweep) -> dict[str, model.Variant]:
     """Return the rows by key; the document must be valid."""
-    assert from_document(json.loads(json.dumps(to_document(sweep)))).name == sweep.name
+    assert model.from_document(json.loads(json.dumps(model.to_document(sweep)))).name == sweep.name
     return {variant.key: variant for variant in sweep.variants}
 
 
-def moved(value: object, *keys: str, repeat: int | None = 1) -> dict[str, Variant]:
+def moved(value: object, *keys: str, repeat: int | None = 1) -> dict[str, model.Variant]:
     return variants(run(RoundTrip(value, transports=keys or LOCAL, repeat=repeat)))
 
 
@@ -230,7 +223,7 @@ def test_the_budget_is_kept(
 @pytest.mark.parametrize("repeat", [0, -1, 1001, True, 2.5, "3"])
 def test_repeat_is_bounded(repeat: Any) -> None:
     """A bad number of runs is refused before anything runs."""
-    with pytest.raises(UsageError, match=r"from 1 to 1000, e\.g\. --repeat 5"):
+    with pytest.raises(model.UsageError, match=r"from 1 to 1000, e\.g\. --repeat 5"):
         RoundTrip([1], repeat=repeat)
 
 
@@ -244,7 +237,7 @@ def test_repeat_is_bounded(repeat: Any) -> None:
 )
 def test_an_unknown_transport_is_refused_with_the_known_ones(keys: list[str], said: str) -> None:
     """The message names the closest and all of them."""
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(model.UsageError) as caught:
         RoundTrip([1], transports=keys)
 
     assert said in str(caught.value)
@@ -501,12 +494,12 @@ def test_a_transport_that_cannot_start_is_loud_and_loses_nothing(
 
     def refuse(self: Transport) -> str:
         message = f"{self.key} is not there. Run: pip install it"
-        raise ProbeUnavailable(message)
+        raise model.ProbeUnavailable(message)
 
     monkeypatch.setattr(fakes["fake"], "start", refuse, raising=False)
     trip = RoundTrip([1], transports=["pickle", "fake"], repeat=1)
 
-    with pytest.raises(ProbeUnavailable):
+    with pytest.raises(model.ProbeUnavailable):
         run(trip)
 
     rows = variants(trip.document)
