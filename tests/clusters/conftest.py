@@ -141,6 +141,7 @@ def _end(process: subprocess.Popen[bytes], patient_until: float) -> None:
 def _workers_may_report_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray's workers report once a second, on a busy machine later: a test waits until they do."""
     monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 60)
+    monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._NOTES_S", 10)
 
 
 @pytest.fixture(autouse=True)

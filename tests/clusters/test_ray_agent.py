@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import ray
 
-from clusters.seen import attempts, has_row, probe, recorded, row, spans
+from clusters.seen import attempts, column, has_row, probe, recorded, row, spans
 from jupyter_serprof.model import Span, Trace
 from jupyter_serprof.probes.ray import agents as ray_agents
 from jupyter_serprof.probes.ray.agent.contact import SPACE
@@ -398,3 +398,38 @@ def test_a_worker_that_is_killed_takes_only_its_own_notes_along(tmp_path: Any) -
     ]
     assert row(trace, "ray.execute").count == 2
     assert _keys_of_recordings() == []
+
+
+def test_totals_are_exact_where_few_tasks_are_kept_with_their_details() -> None:
+    """Of each function and worker the 5 slowest and 20 that are drawn; the table has them all."""
+
+    @_remote
+    def many(value: int) -> Any:
+        return ray.get(ray.put(value))
+
+    @_remote
+    def few(seconds: float) -> None:
+        time.sleep(seconds)
+
+    def run() -> list[int]:
+        ray.get([few.remote(0.01 * (1 + i)) for i in range(5)])
+        values: list[int] = ray.get([many.remote(i) for i in range(300)])
+        return values
+
+    values, trace = recorded(run)
+
+    counts = dict(
+        zip(
+            column(trace, "ray.tasks", "function"), column(trace, "ray.tasks", "count"), strict=True
+        )
+    )
+    assert values == list(range(300))
+    assert {name.rpartition(".")[2]: count for name, count in counts.items()} == {
+        "many": 300,
+        "few": 5,
+    }
+    assert max(column(trace, "ray.tasks", "execute_max")) >= 50e6
+    assert sum(column(trace, "ray.tasks", "execute_total")) >= 150e6
+    assert row(trace, "ray.execute").count == 305
+    assert len(spans(trace, "ray.task.put")) <= 2 * 25
+    assert probe(trace).level == "pickle, agent + events: 305 of 305 tasks seen"

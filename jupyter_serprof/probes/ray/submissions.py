@@ -7,11 +7,13 @@ agents and Ray's events, by one of them, or by this process only; of how many ta
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Place
+from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.ray import agents as _agents
 from jupyter_serprof.probes.ray.agents import Agents, Notes
@@ -21,6 +23,25 @@ from jupyter_serprof.probes.ray.tasks import Coverage, add_task_spans, task_id
 FUNCTIONS: weakref.WeakKeyDictionary[Any, bytes | None] = weakref.WeakKeyDictionary()
 #: The first call of each method of an actor: module, class and name.
 METHODS: dict[tuple[str, str, str], bytes | None] = {}
+#: One task is all in the picture; of so many functions the first ones are told.
+_SEVERAL, _MOST_FUNCTIONS, _NONE = 2, 1_000, (0, 0, 0, 0)
+_SUMMED = {
+    "ray.execute": ("execute_total", "Execute"),
+    "ray.arguments": ("arguments_total", "Arguments"),
+    "ray.arguments.import": ("import_total", "Imports"),
+    "ray.arguments.unpickle": ("unpickle_total", "Unpickle"),
+    "ray.task.get": ("get_total", "ray.get"),
+    "ray.task.put": ("put_total", "ray.put"),
+    "ray.outputs": ("outputs_total", "Outputs"),
+    "ray.outputs.pickle": ("pickle_total", "Pickle"),
+}
+_COLUMNS = (
+    TableColumn("function", "Function"),
+    TableColumn("count", "Tasks", "count"),
+    TableColumn("execute_max", "Longest", "ns"),
+    *(TableColumn(key, title, "ns") for key, title in _SUMMED.values()),
+)
+_NOTE = "each attempt that an agent noted; exact, also where few are drawn with their inside"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
 
 
@@ -94,12 +115,35 @@ def add_tasks(run: Page, submitted: Sequence[Draft], agents: Agents | None) -> C
     idents = [draft.extra for draft in submitted]
     if agents is None:
         return add_task_spans(run, idents)
-    read: Callable[[], Notes] = lambda: agents.notes(run.wall_offset)  # noqa: E731
+    taken: list[Notes] = []
+
+    def read() -> Notes:
+        taken[:] = [agents.notes(run.wall_offset)]
+        return taken[0]
+
     sent = {draft.extra: draft.end for draft in submitted if draft.extra}
     try:
         return add_task_spans(run, idents, read, sent)
     finally:
+        run.tables += [table for notes in taken for table in task_tables(notes)]
         agents.forget()
+
+
+def task_tables(notes: Notes) -> Iterator[Table]:
+    """Yield the table of tasks by function, where there were several: all of them are in it."""
+    if notes.count < _SEVERAL:
+        return
+    by_name: dict[str, dict[str, Sequence[int]]] = defaultdict(dict)
+    for (name, stage), known in notes.totals.items():
+        by_name[name][stage] = known
+    names = sorted(notes.counts, key=lambda name: -by_name[name].get("ray.execute", _NONE)[1])
+    rows = (_row(name, notes.counts[name], by_name[name]) for name in names[:_MOST_FUNCTIONS])
+    yield Table("ray.tasks", "Tasks by function", _COLUMNS, tuple(rows), _NOTE)
+
+
+def _row(name: str, count: int, stages: Mapping[str, Sequence[int]]) -> tuple[str | int, ...]:
+    totals = [stages.get(stage, _NONE)[1] for stage in _SUMMED]
+    return name, count, stages.get("ray.execute", _NONE)[2], *totals
 
 
 def told_of_tasks(seen: Coverage) -> str:

@@ -234,7 +234,7 @@ def add_task_spans(
 
 
 #: Agents send what is new within some ms, of many tasks four times a second.
-_NOTES_S = 0.4
+_NOTES_S = 0.6
 
 
 def _noted(notes: Callable[[], Notes], run: Page, wanted: int) -> Notes:

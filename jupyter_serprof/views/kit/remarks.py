@@ -144,7 +144,12 @@ _WIDTHS = (36, 28, 20, 14)
 #: What goes first when the lines get narrow; then what stands on the right.
 _SPARE = ("key", "compute_p25", "compute_p75", "compute_min", "disk_total")
 #: By what the largest rows are chosen where not all are shown; other tables show the first ones.
-_RANKS = {"dask.tasks": "compute_total", "dask.computations": "duration", "dask.graph": "bytes"}
+_RANKS = {
+    "dask.tasks": "compute_total",
+    "dask.computations": "duration",
+    "dask.graph": "bytes",
+    "ray.tasks": "execute_total",
+}
 _FORMATS: Mapping[str, Callable[[int | float], str]] = {
     "ns": units.format_ns,
     "bytes": units.format_bytes,
