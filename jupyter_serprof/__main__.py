@@ -1,11 +1,10 @@
-"""``python -m jupyter_serprof STATEMENT``: without a notebook, in the manner of ``timeit``."""
+"""``python -m jupyter_serprof``: a program or a statement, without a notebook."""
 
 from __future__ import annotations
 
 import sys
 
-from jupyter_serprof.cli import main
+from jupyter_serprof.cli import command
 
 if __name__ == "__main__":
-    # The code runs here, as a script would: what it defines can be pickled by its name.
-    sys.exit(main(sys.argv[1:], vars(sys.modules["__main__"])))
+    sys.exit(command())

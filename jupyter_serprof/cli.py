@@ -1,4 +1,4 @@
-"""The command line: run statements, show where their serialization time went, compare, fail."""
+"""The command line: run a program or statements, show where their serialization time went."""
 
 from __future__ import annotations
 
@@ -8,21 +8,27 @@ import linecache
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from jupyter_serprof import api
+from jupyter_serprof import __version__, api
 from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import without_literals
+from jupyter_serprof.scripts import is_program, run_program
 
 #: A document, and why it could not be compared.
 _Made = tuple[Trace | Sweep, UsageError | None]
 _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 1, 2, 130
 _MOST_REPEATS = 1000
 _SOURCES = ("<setup>", "<statement>")
+_OF_STATEMENTS = ("setup", "repeat", "transports", "compare", "fail_above")
 _DESCRIPTION = """\
-See where the serialization time of a statement goes, without a notebook.
+See where the serialization time of a program or of a statement goes, without a notebook.
 
+    serprof --save run.serprof.json script.py --its arguments
+    serprof -m package.module --its arguments
     python -m jupyter_serprof -s "import pickle" "pickle.dumps(list(range(10**6)))"
     python -m jupyter_serprof -s "import numpy as np; a = np.ones(10**7)" a
     python -m jupyter_serprof -n 15 --save before.serprof.json -s SETUP STATEMENT
@@ -30,6 +36,9 @@ See where the serialization time of a statement goes, without a notebook.
 
 An expression that serializes nothing makes the round trip through every transport."""
 _EPILOG = """\
+Options stand before a program. It runs as it would without, its exit code is ours, and what is
+shown goes to stderr. What follows is about statements.
+
 Several statements are lines of one program, as with timeit. The exit code is 0; 1 if the statement
 raised, or got slower by more than --fail-above; 2 if the command cannot be understood, or there is
 nothing to compare with; 130 after Ctrl-C. Where it is unknown whether it got slower by more than
@@ -52,11 +61,11 @@ class _Program:
 def main(arguments: Sequence[str], namespace: dict[str, Any]) -> int:
     """Run the command line in a namespace and return the exit code."""
     try:
-        options = _parser().parse_args(arguments)
+        options = understood(arguments)
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     try:
-        return _run(options, namespace)
+        return _program(options) if options.program else _run(options, namespace)
     except RegressionError as error:
         return _say(error, _FAILED)
     except SerprofError as error:
@@ -65,25 +74,50 @@ def main(arguments: Sequence[str], namespace: dict[str, Any]) -> int:
         return _say("; ".join(["interrupted", *getattr(error, "__notes__", ())]), _INTERRUPTED)
 
 
-def _parser() -> argparse.ArgumentParser:
+def command() -> int:
+    """Run what was typed, in ``__main__``: what it defines can be pickled by its name."""
+    return main(sys.argv[1:], vars(sys.modules["__main__"]))
+
+
+def understood(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options; ``program`` has what runs as one, with its own arguments, or nothing."""
+    options = _parser(argparse.REMAINDER).parse_args(arguments)
+    if options.system:
+        facts = (f"{name:<16} {fact}" for name, fact in api.system_facts().items())
+        print("\n".join(facts))  # noqa: T201  (the command line speaks so)
+        raise SystemExit
+    is_script = any(map(is_program, options.statement[:1]))
+    if program := options.module or options.statement * is_script:
+        return argparse.Namespace(**vars(options) | {"program": program})
+    # What stands behind a statement may be an option, too.
+    return _parser("+").parse_args(arguments, argparse.Namespace(program=[]))
+
+
+def _parser(many: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m jupyter_serprof",
+        prog="serprof",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
+    add("-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module")
     add("-s", "--setup", action="append", default=[], help="run first, once; may be given again")
     add("-n", "--repeat", type=_count, metavar="N", help="run once cold and N times warm")
     add("--transports", metavar="LIST", help="send the value through these, e.g. pickle,ray")
     add("--detail", action="store_true", help="tell wait, pull and map of ray.get apart")
+    add("--blame", action="store_true", help="open the largest values that crossed")
     add("--name", metavar="TEXT", help="what the document calls the run")
     add("--save", metavar="FILE", help="write x.serprof.json, .html, .png, .md, .csv, .trace.json")
+    page = lambda name: name if name.endswith(".html") else f"{name}.html"  # noqa: E731
+    add("--html", type=page, metavar="FILE", help="write the picture as a page that opens offline")
     add("--private", action="store_true", help="with --save: leave all names out of the file")
     add("--compare", metavar="FILE", help="compare with this document; runs 15 times by default")
     add("--fail-above", metavar="PERCENT", help="with --compare: exit 1 if slower by more")
     add("-q", "--quiet", action="store_true", help="show nothing")
-    add("statement", nargs="+", metavar="STATEMENT", help="what is measured")
+    add("--version", action="version", version=f"jupyter_serprof {__version__}")
+    add("--system", action="store_true", help="tell the versions that a report of a bug needs")
+    add("statement", nargs=many, metavar="STATEMENT", help="what is measured, or a script.py")
     return parser
 
 
@@ -96,11 +130,7 @@ def _count(text: str) -> int:
 
 def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     limit, before = _checked_limit(options), None
-    if options.save is not None:
-        api.checked_path(options.save)
-    elif options.private:
-        message = "--private is about a file: --private --save run.serprof.json"
-        raise UsageError(message)
+    _check_files(options)
     if options.compare is not None:
         before = api.document_of(options.compare)
     setup = _compiled("\n".join(options.setup), "<setup>", namespace)
@@ -113,6 +143,30 @@ def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     except Exception as error:  # noqa: BLE001  (whatever the user's program raises is shown)
         return _say(_traceback(error), _FAILED)
     return _finish(options, made, limit)
+
+
+def _check_files(options: argparse.Namespace) -> None:
+    """Refuse a name that nothing can be written to, before anything is measured."""
+    for file in (files := [file for file in (options.save, options.html) if file is not None]):
+        api.checked_path(file)
+    if options.private and not files:
+        message = "--private is about a file: --private --save run.serprof.json"
+        raise UsageError(message)
+
+
+def _program(options: argparse.Namespace) -> int:
+    """Run a program, then show what was measured on stderr: stdout is its own."""
+    for flag in (flag for flag in _OF_STATEMENTS if getattr(options, flag) not in (None, [])):
+        said = f"--{flag.replace('_', '-')} is about statements, and a program runs once"
+        message = f"{said}. Import it in --setup, and call its function as a statement"
+        raise UsageError(message)
+    _check_files(options)
+    name = (options.name or "").strip() or Path(options.program[0]).name
+    recording = api.stage_recording(name, detail=options.detail, blame=options.blame)
+    status = run_program(options.program, recording, is_module=bool(options.module))
+    with redirect_stdout(sys.stderr):
+        _finish(options, (recording.trace, None), None)
+    return status
 
 
 def _checked_limit(options: argparse.Namespace) -> float | None:
@@ -131,15 +185,15 @@ def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep
     if options.transports and not code.is_expression:
         message = "--transports sends a value, and the statement is none. Move it to -s"
         raise UsageError(message)
-    first = api.record(name, detail=options.detail)
+    first = api.record(name, detail=options.detail, blame=options.blame)
     with first:
         value = code.call()
-    is_value = code.is_expression and value is not None and not first.has_spans
+    is_value = code.is_expression and value is not None and not first.has_spans | options.blame
     if is_value or options.transports:
         asked = options.transports.split(",") if options.transports else None
         trip = api.trip_like(before, value, name, asked, options.repeat, detail=options.detail)
         return _made(trip, before)
-    if options.repeat is None and before is None:
+    if options.blame or (options.repeat is None and before is None):
         return first.trace, None
     repeats = api.Repeats(code.call, name, options.detail, [first.trace], options.repeat)
     return _made(repeats, before)
@@ -162,8 +216,8 @@ def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> in
     document, problem = made
     if not options.quiet:
         api.show(document)
-    if options.save:
-        api.save(document, options.save, private=options.private or None)
+    for file in filter(None, (options.save, options.html)):
+        api.save(document, file, private=options.private or None)
     if problem is not None:
         raise problem
     if limit is not None and isinstance(document, Sweep):

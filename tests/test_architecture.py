@@ -80,7 +80,8 @@ LAYERS = {
     },
     "panel": {"model", "api", *_EXPERIMENTS, "views.notebook"},
     "magics": {"model", "api", "panel"},
-    "cli": {"model", "api"},
+    "scripts": {"model"},
+    "cli": {"model", "api", "scripts", "__init__"},
     "__init__": {"model", "api", "magics"},
     "__main__": {"cli", "__init__"},
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jupyter_serprof.api.recordings import graphstages, profile, record, stage_recording
     from jupyter_serprof.api.sweeps import chunk_sweep, roundtrip, size_sweep, sweep
     from jupyter_serprof.capture.interrupts import held
+    from jupyter_serprof.capture.machine import system_facts
     from jupyter_serprof.capture.recorder import span
     from jupyter_serprof.experiments.blame.keeper import TryingRecording
     from jupyter_serprof.experiments.blame.recording import BlameRun, blame_graph

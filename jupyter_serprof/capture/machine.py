@@ -44,6 +44,13 @@ def describe_environment() -> dict[str, Scalar]:
     }
 
 
+def system_facts() -> dict[str, Scalar]:
+    """Return what a report of a bug needs: all installed libraries, imported or not."""
+    names = ("jupyter_serprof", *_LIBRARIES, "ipython", "jupyterlab", "notebook", "ipywidgets")
+    versions = {name: installed_version(name) or "not installed" for name in names}
+    return {**describe_environment(), **versions}
+
+
 def imported_versions(names: Iterable[str]) -> dict[str, Scalar]:
     """Return the installed versions of those libraries that are imported."""
     return {name: installed_version(name) for name in names if name in sys.modules}
