@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from jupyter_serprof.model.stages import STAGES
 from jupyter_serprof.model.trace import Stage
-from jupyter_serprof.probes import available_probes
 
 _FAMILIES = {
     "build": "building a graph",
@@ -39,18 +38,17 @@ A title says what is done; the lane says where. The colours are families:
 """
 
 
-def pages(_: Path) -> dict[str, str]:
-    """Return the page."""
-    for probe in available_probes():  # those of probes are known once their classes are
-        del probe
-    return {"reference/stages.md": "\n".join(_page())}
+def pages(root: Path) -> dict[str, str]:
+    """Return the page; stages of plug-ins that are installed here are not ours to tell."""
+    table = json.loads((root / "jupyter_serprof/model/stages.json").read_text("utf-8"))
+    return {"reference/stages.md": "\n".join(_page([Stage(**entry) for entry in table]))}
 
 
-def _page() -> Iterator[str]:
+def _page(stages: list[Stage]) -> Iterator[str]:
     yield _HEAD
     yield "\n".join(f"- `{family}`: {said}" for family, said in _FAMILIES.items()) + "\n"
     for kind, title in _TITLES.items():
-        members = sorted((s for s in STAGES.values() if _kind(s) == kind), key=lambda s: s.order)
+        members = sorted((s for s in stages if _kind(s) == kind), key=lambda s: s.order)
         yield f"## {title}\n"
         for stage in members:
             yield from _entry(stage)
