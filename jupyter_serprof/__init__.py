@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "RegressionError",

@@ -20,6 +20,7 @@ import jupyter_serprof
 from jupyter_serprof.views.notebook.page import KINDS
 
 ROOT = Path(__file__).resolve().parents[1]
+DISTRIBUTION = f"jupyter_serprof-{jupyter_serprof.__version__}"
 LABEXTENSION = "share/jupyter/labextensions/jupyter-serprof"
 #: It travels in every widget and lies in every exported page.
 MOST_BUNDLE_BYTES = 40 * 1024
@@ -93,11 +94,11 @@ def test_wheel_holds_every_file_once(wheel_names: list[str]) -> None:
         "jupyter_serprof/model/trace.v1.json",
         "jupyter_serprof/model/sweep.v1.json",
         *(f"jupyter_serprof/static/{name}" for name in BUNDLES),
-        f"jupyter_serprof-0.1.0.data/data/{LABEXTENSION}/package.json",
-        f"jupyter_serprof-0.1.0.data/data/{LABEXTENSION}/install.json",
-        f"jupyter_serprof-0.1.0.data/data/{LABEXTENSION}/schemas/jupyter-serprof/plugin.json",
-        "jupyter_serprof-0.1.0.dist-info/licenses/LICENSE",
-        "jupyter_serprof-0.1.0.dist-info/entry_points.txt",
+        f"{DISTRIBUTION}.data/data/{LABEXTENSION}/package.json",
+        f"{DISTRIBUTION}.data/data/{LABEXTENSION}/install.json",
+        f"{DISTRIBUTION}.data/data/{LABEXTENSION}/schemas/jupyter-serprof/plugin.json",
+        f"{DISTRIBUTION}.dist-info/licenses/LICENSE",
+        f"{DISTRIBUTION}.dist-info/entry_points.txt",
     ],
 )
 def test_wheel_contains(wheel_names: list[str], name: str) -> None:
