@@ -28,6 +28,7 @@ from jupyter_serprof.model import (
     Waterfall,
 )
 from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.text import text
 
 PARTS = (
     Part("job", "job", "dict", -1, 30, 10_000, 5_000),
@@ -190,3 +191,19 @@ def test_a_table_that_a_document_lacks_is_refused_with_those_it_has() -> None:
         sp.to_dataframe(trace(), "parts")
     with pytest.raises(UsageError, match=r"a sweep has no 'spans'. Choose one of: points, summary"):
         sp.to_dataframe(sweep(), "spans")
+
+
+def test_the_page_of_a_finding_is_linked_where_its_address_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """None by default, and none for findings of others: a link to nowhere is worse than none."""
+    kinds = [replace(tried().findings[0], rule=rule) for rule in ("ray.many-puts", "queue.slow")]
+    doc = replace(tried(), findings=tuple(kinds))
+    before = (sp.to_markdown(doc), text(doc))
+
+    monkeypatch.setenv("SERPROF_DOCS", "https://docs.example/serprof/")
+
+    link = "https://docs.example/serprof/findings/ray.many-puts.html"
+    assert [said.count("https://") for said in before] == [0, 0]
+    for said in (sp.to_markdown(doc), text(doc)):
+        assert (said.count(link), said.count("https://")) == (1, 1)
