@@ -321,6 +321,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
     ],
     "dask.recompute": [
         (repeats((1_000, 0), (1_000, 299)), repeats((1_000, 0), (1_000, 300))),
+        (repeats((9, 0), (9, 0)), repeats((9, 0), (9, 9), (9, 8))),
         (repeats((10, 10), (10, 0)), repeats((10, 0), (10, 10))),
     ],
     "dask.compute-in-loop": [

@@ -303,35 +303,35 @@ def large_gather(trace: Trace) -> Iterable[Finding]:
 
 
 def recompute(trace: Trace) -> Iterable[Finding]:
-    """Name computations that repeat tasks of earlier ones."""
-    for index, entry in enumerate(facts.records(trace, "dask.computations")):
-        tasks, repeated = whole(entry, "tasks") or 0, whole(entry, "repeated_tasks") or 0
-        is_much = repeated >= REPEATED_SHARE * tasks
+    """Name computations that repeat tasks of earlier ones; kept, what these gave is made once."""
+    entries, found = facts.records(trace, "dask.computations"), dict[int, facts.Record]()
+    for index, entry in enumerate(entries):
+        many, repeated = whole(entry, "tasks") or 0, whole(entry, "repeated_tasks") or 0
         is_later = index > 0 or word(entry, "computation").endswith(" graphs)")
         is_long = _repeated_share(trace, entry) >= REPEATED_WALL_SHARE
-        if repeated and is_later and (is_much or is_long):
-            yield _recomputed(trace, index, entry)
-
-
-def _recomputed(trace: Trace, index: int, entry: facts.Record) -> Finding:
-    tasks, repeated = whole(entry, "tasks") or 0, whole(entry, "repeated_tasks") or 0
-    share, took_ns = _repeated_share(trace, entry), whole(entry, "repeated_ns")
-    took = f"these took {format_ns(took_ns)}" if took_ns is not None else ""
-    name = word(entry, "computation").partition(" (")[0]
-    until = facts.records(trace, "dask.computations")[: index + 1]
-    kinds = {word(other, "kind") for other in until}
-    spans = facts.spans_of(trace, "dask.schedule", "dask.serialize", computation=index)
-    return Finding(
-        "dask.recompute",
-        "warn" if share >= REPEATED_WALL_SHARE else "info",
-        f"{format_count(repeated)} of {format_count(tasks)} tasks of "
-        f"{f'`{name}`' if name else f'computation {index + 1}'} did earlier work again",
-        {"repeated_tasks": repeated, "tasks": tasks, "repeated_ns": took_ns},
-        _TOGETHER if kinds == {"compute"} else _PERSIST,
-        spans=spans or facts.spans_of(trace, "dask.schedule", "dask.serialize", "dask.execute"),
-        because=took,
-        share=share,
-    )
+        if repeated and is_later and (repeated >= REPEATED_SHARE * many or is_long):
+            found[index] = entry
+    columns = ("repeated_tasks", "tasks", "repeated_ns")
+    sums = {key: sum(whole(one, key) or 0 for one in found.values()) or None for key in columns}
+    for last, entry in list(found.items())[-1:]:
+        share = min(1.0, sum(_repeated_share(trace, one) for one in found.values()))
+        name = word(entry, "computation").partition(" (")[0]
+        one = f"`{name}`" if name else f"computation {last + 1}"
+        kinds = {word(other, "kind") for other in entries[: last + 1]}
+        keys = "dask.schedule", "dask.serialize"
+        spans = [at for index in found for at in facts.spans_of(trace, *keys, computation=index)]
+        yield Finding(
+            "dask.recompute",
+            "warn" if share >= REPEATED_WALL_SHARE else "info",
+            f"{format_count(sums['repeated_tasks'] or 0)} of {format_count(sums['tasks'] or 0)} "
+            f"tasks of {one if len(found) == 1 else counted(len(found), 'computation')} "
+            "did earlier work again",
+            sums,
+            _TOGETHER if kinds == {"compute"} else _PERSIST,
+            spans=tuple(spans) or facts.spans_of(trace, *keys, "dask.execute"),
+            because=f"these took {format_ns(took)}" if (took := sums["repeated_ns"]) else "",
+            share=share,
+        )
 
 
 def _repeated_share(trace: Trace, entry: facts.Record) -> float:
