@@ -33,7 +33,7 @@ OFF = f"{_SWITCH}=0 keeps it away"
 #: No recording lasts longer for the agents, ns; its end is looked for so often, s.
 _LONGEST_NS, _PERIOD_S = 3_600_000_000_000, 1.0
 #: A call of ours takes no longer, s: one of the user's waits for it.
-_RPC_S = 1.0
+_RPC_S = 0.5
 
 
 @cache
@@ -159,13 +159,16 @@ class Agents:
         self._is_off = True
         for contact in self.contacts.values():
             contact.leave()
+            self._drop(contact, contact.key, is_prefix=False)
+
+    def _drop(self, contact: Contact, at: bytes, *, is_prefix: bool) -> None:
+        """Take keys away; where the control store does not answer they end with the job."""
+        try:
             if contact.is_here():
-                contact.worker.gcs_client.internal_kv_del(
-                    contact.key,
-                    False,  # noqa: FBT003  (only this key)
-                    SPACE,
-                    timeout=_RPC_S,
-                )
+                gcs = contact.worker.gcs_client
+                gcs.internal_kv_del(at, is_prefix, SPACE, timeout=_RPC_S)
+        except Exception as error:  # noqa: BLE001  (ours fails, the recording ends)
+            self.troubles.append(describe_failure(error))
 
     def notes(self, wall_offset: int) -> Notes:
         """Return what the agents have noted until now.
@@ -196,11 +199,9 @@ class Agents:
 
     def forget(self) -> None:
         """Take the reports away: they are read."""
-        for contact in self.contacts.values():
-            if self.users == 0 and contact.is_here():
-                self._taken[contact.key] = self._reports(contact)
-                under = contact.key + b":"
-                contact.worker.gcs_client.internal_kv_del(under, True, SPACE, timeout=_RPC_S)  # noqa: FBT003
+        for contact in self.contacts.values() if self.users == 0 else ():
+            self._taken[contact.key] = self._reports(contact)
+            self._drop(contact, contact.key + b":", is_prefix=True)
 
 
 def _brought(worker: Any) -> Contact:  # noqa: ANN401  (Ray has no types here)
@@ -210,7 +211,15 @@ def _brought(worker: Any) -> Contact:  # noqa: ANN401  (Ray has no types here)
     packed = pickle.dumps(shipped_agent())
     for at, value in ((key + OPEN, b""), (key, packed)):
         worker.gcs_client.internal_kv_put(at, value, True, SPACE, timeout=_RPC_S)  # noqa: FBT003
-    return Contact(key, (shipped_agent()[1], time.time_ns() + _LONGEST_NS, _PERIOD_S))
+    contact = Contact(key, (shipped_agent()[1], time.time_ns() + _LONGEST_NS, _PERIOD_S))
+    contact.may_wait = _has_raylet
+    return contact
+
+
+def _has_raylet() -> bool:
+    from jupyter_serprof.probes.ray.tasks import has_raylet  # which reads our notes
+
+    return has_raylet()
 
 
 _CURRENT: list[Agents] = []

@@ -42,8 +42,9 @@ _WAKE = threading.Event()
 #: How soon after a task its notes are sent, s; while tasks follow each other the pause doubles, up
 #: to this part of the time between two looks for the end.
 _SOON_S, _PAUSES = 0.002, 4
-#: A control store that answers slowly has many workers: it is asked so much more seldom.
-_CALM = 2_000
+#: A control store that answers slowly has many workers: it is asked so much more seldom, up to so
+#: many s.
+_CALM, _MOST_PAUSE_S = 1_000, 15.0
 #: Notes that are larger go without details, bytes.
 _MOST_BYTES = 2_000_000
 
@@ -71,7 +72,8 @@ class Stay:
         """Tell whether the recording still lasts."""
         start = time.monotonic()
         is_there = _gcs().internal_kv_exists(self.key, SPACE)
-        self.pause_s = max(self.period_s, _CALM * (time.monotonic() - start))
+        calm_s = min(_MOST_PAUSE_S, _CALM * (time.monotonic() - start))
+        self.pause_s = max(self.period_s, calm_s)
         return bool(is_there) and time.time_ns() < self.until_ns
 
 

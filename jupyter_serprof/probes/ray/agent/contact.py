@@ -25,6 +25,7 @@ from weakref import WeakKeyDictionary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 #: Ray's table of functions: what a job has there is dropped with the job.
@@ -67,6 +68,8 @@ def boot(key, call, wanted):
 #: Living actors are waited for, as one of several threads may begin the call behind ours: each so
 #: long at most, all of them so long, s. Who is busy for longer has the agent after that.
 _WAIT_S, _WAITS_S = 0.1, 0.3
+#: What takes longer is given up, s: a call of the user's waits for it.
+_RPC_S = 1.0
 
 
 class _Boot:
@@ -94,8 +97,8 @@ class Contact:
     ----------
     windows
         When we ourselves called Ray: (thread, start_ns, end_ns).
-    failures
-        What did not work, in words.
+    may_wait
+        Tells whether Ray may be waited for: without its raylet a wait ends the process.
     """
 
     def __init__(self, key: bytes, call: tuple[Any, ...]) -> None:
@@ -103,10 +106,10 @@ class Contact:
         self.worker = import_module("ray._private.worker").global_worker
         self.home = self.worker.current_cluster_and_job
         self.windows: list[tuple[int, int, int]] = []
-        self.failures: list[str] = []
+        self.may_wait: Callable[[], bool] = lambda: True
         self._functions: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
         self._classes: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
-        self._actors: set[bytes] = set()
+        self._actors: set[Any] = set()
         self._waited_s = 0.0
         self._here, self._lock = threading.local(), threading.Lock()
 
@@ -124,7 +127,7 @@ class Contact:
             return
         at = self._at(b"RemoteFunction", function._function_descriptor)
         # Another thread may be about to publish it, under the id that it finds then.
-        if self.worker.gcs_client.internal_kv_exists(at, SPACE):
+        if self.worker.gcs_client.internal_kv_exists(at, SPACE, timeout=_RPC_S):
             self.function_published(function)
 
     def function_published(self, function: Any) -> None:
@@ -195,12 +198,12 @@ class Contact:
 
     def actor_made(self, handle: Any) -> None:
         """Note an actor that has the agent from its beginning."""
-        self._actors.add(handle._ray_actor_id.binary())
+        self._actors.add(handle._ray_actor_id)
 
     def meet_actor(self, method: Any) -> None:
         """Meet an actor that lives already by a call before the first one of the recording."""
         handle = _handle_of(method)
-        ident = handle._ray_actor_id.binary()
+        ident = handle._ray_actor_id
         if ident in self._actors or method._method_name.startswith("__ray"):
             return
         self._actors.add(ident)
@@ -221,8 +224,11 @@ class Contact:
         run = getattr(type(call)._remote, "original", type(call)._remote)
         wait = getattr(ray.wait, "original", ray.wait)
         reference = run(call, args=(_Boot(self.key, self.call, None),), kwargs={})
-        left_s = _WAITS_S - self._waited_s
-        if left_s > 0 and not self.worker.core_worker.current_actor_is_asyncio():
+        left_s, is_async = (
+            _WAITS_S - self._waited_s,
+            self.worker.core_worker.current_actor_is_asyncio,
+        )
+        if left_s > 0 and not is_async() and self.may_wait():
             start = time.monotonic()
             wait([reference], timeout=min(_WAIT_S, left_s), fetch_local=False)
             self._waited_s += time.monotonic() - start
@@ -245,7 +251,7 @@ class Contact:
     def _publish(self, at: bytes, info: dict[str, Any], more: dict[str, Any]) -> None:
         job = {"job_id": self.worker.current_job_id.binary(), "collision_identifier": b""}
         packed = pickle.dumps({**job, **info, **more}, 4)
-        self.worker.gcs_client.internal_kv_put(at, packed, True, SPACE)
+        self.worker.gcs_client.internal_kv_put(at, packed, True, SPACE, timeout=_RPC_S)
 
     def _close(self, start: int) -> None:
         if len(self.windows) < 10_000:  # noqa: PLR2004  (of functions and actors, not of calls)

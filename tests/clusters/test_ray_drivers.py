@@ -1,0 +1,156 @@
+"""Several programs on one Ray: each sees its own tasks; who is killed leaves nothing behind."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import ray
+
+from clusters.seen import probe, recorded, spans
+from jupyter_serprof.probes.ray.agent.contact import SPACE
+
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
+
+_PATIENCE_S = 60
+#: A program that records beside this one; it says what it does by files, and waits for others.
+_HEAD = """
+import json, sys, time
+from pathlib import Path
+import ray
+import jupyter_serprof as sp
+
+folder = Path(sys.argv[1])
+ray.init(address=sys.argv[2], logging_level="critical", log_to_driver=False)
+
+def say(name, told=""):
+    (folder / "half").write_text(told)
+    (folder / "half").rename(folder / name)
+
+def wait(name):
+    while not (folder / name).exists():
+        time.sleep(0.01)
+
+@ray.remote(num_cpus=0)
+def theirs(value):
+    return value
+
+@ray.remote(num_cpus=0)
+class Keeper:
+    def value(self):
+        return [name for name in sys.modules if "serprof" in name]
+"""
+_RECORDS = """
+with sp.record() as recording:
+    ray.get([theirs.remote(n) for n in range(3)])
+    say("begun")
+    wait("go")
+    ray.get([theirs.remote(n) for n in range(3)])
+(report,) = [one for one in recording.trace.quality.probes if one.name == "ray"]
+names = sorted({span.name for span in recording.trace.spans if span.stage == "ray.execute"})
+say("done", json.dumps([report.level, names]))
+"""
+_STAYS = """
+keeper = Keeper.options(lifetime="detached", name="keeper", namespace="kept").remote()
+with sp.record():
+    ray.get([theirs.remote(1), keeper.value.remote()])
+    say("begun", ray.get_runtime_context().get_job_id())
+    wait("never")
+"""
+_SHUTS_DOWN = """
+ray.shutdown()
+with sp.record() as recording:
+    ray.init(address=sys.argv[2], logging_level="critical", log_to_driver=False)
+    first = ray.get(theirs.remote(1))
+    ray.shutdown()
+    ray.init(address=sys.argv[2], logging_level="critical", log_to_driver=False)
+    second = ray.get(theirs.remote(2))
+(report,) = [one for one in recording.trace.quality.probes if one.name == "ray"]
+again = ray.get(theirs.remote(3))
+say("done", json.dumps([first, second, again, report.level]))
+"""
+
+
+@contextmanager
+def _program(folder: Path, code: str) -> Iterator[subprocess.Popen[bytes]]:
+    address = cast("Any", ray)._private.worker._global_node.gcs_address
+    command = [sys.executable, "-c", _HEAD + code, str(folder), address]
+    with subprocess.Popen(command) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _told(folder: Path, name: str, process: subprocess.Popen[bytes]) -> str:
+    deadline = time.monotonic() + _PATIENCE_S
+    while not (folder / name).exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return (folder / name).read_text()
+
+
+def test_two_programs_that_record_see_their_own_tasks(tmp_path: Path) -> None:
+    """Their workers are others, and so are their agents."""
+
+    @ray.remote(num_cpus=0)
+    def ours(value: int) -> int:
+        return value
+
+    with _program(tmp_path, _RECORDS) as process:
+        _told(tmp_path, "begun", process)
+
+        def run() -> list[int]:
+            values: list[int] = ray.get([ours.remote(n) for n in range(4)])
+            (tmp_path / "go").touch()
+            _told(tmp_path, "done", process)
+            return [*values, *ray.get([ours.remote(n) for n in range(4)])]
+
+        values, trace = recorded(run)
+        level, names = json.loads(_told(tmp_path, "done", process))
+
+    assert values == [0, 1, 2, 3] * 2
+    assert level == "pickle, agent + events: 6 of 6 tasks seen"
+    assert names == ["theirs"]
+    assert probe(trace).level == "pickle, agent + events: 8 of 8 tasks seen"
+    assert {span.name for span in spans(trace, "ray.execute")} == {"ours"}
+
+
+def test_a_program_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Its keys end with its job, and its actor that stays was let alone."""
+    with _program(tmp_path, _STAYS) as process:
+        job = _told(tmp_path, "begun", process)
+        during = _keys_of(job)
+        process.kill()
+        process.wait()
+
+        deadline = time.monotonic() + _PATIENCE_S
+        keeper: Any = ray.get_actor("keeper", namespace="kept")
+        found: list[str] = ray.get(keeper.value.remote())
+        ray.kill(keeper)
+        while _keys_of(job) and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+    assert during
+    assert found == []
+    assert _keys_of(job) == []
+
+
+def _keys_of(job: str) -> list[bytes]:
+    gcs = cast("Any", ray)._private.worker.global_worker.gcs_client
+    return list(gcs.internal_kv_keys(f"RemoteFunction:{job}:serprof".encode(), SPACE))
+
+
+def test_ray_may_be_left_and_joined_again_in_a_recording(tmp_path: Path) -> None:
+    """The agent comes to each job; functions work as without, also after the recording."""
+    with _program(tmp_path, _SHUTS_DOWN) as process:
+        first, second, again, level = json.loads(_told(tmp_path, "done", process))
+
+    assert [first, second, again] == [1, 2, 3]
+    assert level.startswith("pickle, agent + events: ")
