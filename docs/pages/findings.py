@@ -27,6 +27,7 @@ _KINDS = {
     "pickle": "pickle and cloudpickle",
     "memory": "Memory",
     "python": "Python",
+    "joblib": "joblib",
     "plugin": "Probes of others",
 }
 
@@ -41,8 +42,8 @@ class Found(NamedTuple):
 
 
 def keys(root: Path) -> list[str]:
-    """Return the names of all findings: what the package makes a ``Finding`` with."""
-    made = {remedy.rule for remedy in REMEDIES.values()}
+    """Return the names of all findings: of goldens, of trials, and what makes a ``Finding``."""
+    made = {*goldens(root), *(remedy.rule for remedy in REMEDIES.values())}
     for path in (root / "jupyter_serprof").rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
         names = {
@@ -60,13 +61,18 @@ def keys(root: Path) -> list[str]:
 
 
 @cache
-def found(root: Path) -> tuple[Found, ...]:
-    """Return every finding with the traces of its tests, on which its rule is run here."""
+def goldens(root: Path) -> dict[str, list[Trace]]:
+    """Return the traces of the tests in which each rule has to tell its finding."""
     sys.path[:0] = [str(root / f"tests{part}") for part in ("", "/support", "/views")]
     from analysis import test_findings  # the traces on both sides of each threshold
 
-    golden = {rule: [above for _, above in pairs] for rule, pairs in test_findings.ALL.items()}
-    return tuple(_found(key, golden.get(key, [])) for key in keys(root))
+    return {rule: [above for _, above in pairs] for rule, pairs in test_findings.ALL.items()}
+
+
+@cache
+def found(root: Path) -> tuple[Found, ...]:
+    """Return every finding with the traces of its tests, on which its rule is run here."""
+    return tuple(_found(key, goldens(root).get(key, [])) for key in keys(root))
 
 
 def _found(key: str, traces: list[Trace]) -> Found:
