@@ -21,6 +21,7 @@ from jupyter_serprof.capture.machine import installed_version
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Finding, ProbeReport, Stage, Trace, describe
+from jupyter_serprof.model.live import LiveFacts
 
 __all__ = ["Probe", "available_probes"]
 
@@ -88,6 +89,14 @@ class Probe:
     def forget(self) -> None:
         """Stop listening in the child of a fork; `remove` may ask other processes, this may not."""
         Probe.remove(self)
+
+    def look(self, stage: str, still_s: float) -> LiveFacts | None:  # noqa: ARG002
+        """Return what is known of the work that a caller in a stage waits for; None: not ours.
+
+        Asked four times a second, from another thread, with the time for which nothing has moved:
+        from some seconds on it is worth to say why.
+        """
+        return None
 
     def refine(self, run: Page) -> None:
         """Complete the drafts of this probe: sizes, details, stages, remote lanes."""

@@ -10,6 +10,7 @@ from threading import Event
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
+from jupyter_serprof.experiments.engine.live import Told, told
 from jupyter_serprof.model import Sweep, Trace, UsageError
 
 #: What is over sooner is not told about: too short to be read.
@@ -173,13 +174,23 @@ def steps_of(
 
 
 def complete(
-    experiment: Experiment[Made], tell: Tell[Made] = None, stopper: Stopper | None = None
+    experiment: Experiment[Made],
+    tell: Tell[Made] = None,
+    stopper: Stopper | None = None,
+    live: Told | None = None,
 ) -> None:
-    """Make all steps; what the user's code raises comes out as it is, `StopIteration` too."""
+    """Make all steps; what the user's code raises comes out as it is, `StopIteration` too.
+
+    Parameters
+    ----------
+    live
+        Called from another thread with what is known while it runs, from one second on.
+    """
     __tracebackhide__ = True
     try:
-        for _ in steps_of(experiment, tell, stopper):
-            pass
+        with told(live, lambda: experiment.progress):
+            for _ in steps_of(experiment, tell, stopper):
+                pass
     except RuntimeError as error:
         if isinstance(error.__cause__, StopIteration) and _is_ours(error.__traceback__):
             raise error.__cause__ from None
@@ -200,9 +211,12 @@ _RESUME = "import jupyter_serprof as sp; sp.resume()"
 
 
 def run(
-    experiment: Experiment[Made], tell: Tell[Made] = None, stopper: Stopper | None = None
+    experiment: Experiment[Made],
+    tell: Tell[Made] = None,
+    stopper: Stopper | None = None,
+    live: Told | None = None,
 ) -> Made:
-    """Measure what is left of an experiment and return its document; parameters as `steps_of`.
+    """Measure what is left of an experiment and return its document; parameters as `complete`.
 
     Raises
     ------
@@ -212,7 +226,7 @@ def run(
     """
     __tracebackhide__ = True
     try:
-        complete(experiment, tell, stopper)
+        complete(experiment, tell, stopper, live)
     except KeyboardInterrupt as error:
         if count := experiment.progress.done:
             _KEPT[:] = [experiment]

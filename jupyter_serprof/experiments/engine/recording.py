@@ -16,6 +16,7 @@ from jupyter_serprof.capture.interrupts import held
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.capture.patching import Subscription, arm
 from jupyter_serprof.capture.recorder import Recorder, describe_failure
+from jupyter_serprof.experiments.engine.live import Ticker, Told
 from jupyter_serprof.model import SerprofError, Trace
 from jupyter_serprof.objects.culprits import Culprit
 from jupyter_serprof.probes import Probe, available_probes
@@ -55,6 +56,8 @@ class Recording:
     ----------
     trace
         The document, made when it is first asked for after the block ended.
+    live
+        Called from another thread with what is known while it runs, from one second on.
     code
         What was typed, without literals: remedies are written by its names, it is not kept.
     """
@@ -62,6 +65,8 @@ class Recording:
     def __init__(self, name: str, *, detail: bool, also: Sequence[Probe] = ()) -> None:
         self.name, self.code = name, ""
         self._recorder = Recorder([*available_probes(detail=detail), *also])
+        self.live: Told | None = None
+        self._ticker: Ticker | None = None
         self._outcome = "ok"
         self._trace: Trace | None = None
         self._frozen: Trace | None = None
@@ -88,6 +93,9 @@ class Recording:
         try:
             with held():
                 self._recorder.start()
+                if self.live is not None:
+                    self._ticker = Ticker(self.live)
+                    self._ticker.start()
         except BaseException:
             self.stop()
             raise
@@ -105,6 +113,8 @@ class Recording:
             kind = error if isinstance(error, type) else type(error)
             self._outcome = "interrupted" if issubclass(kind, _INTERRUPTS) else "error"
         with held():
+            if self._ticker is not None:
+                self._ticker.stop()
             self._recorder.stop(end_ns)
             if self._at_traceback is not None:
                 self._at_traceback.remove()

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.capture.recorder import Recorder, describe_failure, paused_collector
+from jupyter_serprof.capture.stacks import IS_SAFE
 from jupyter_serprof.model.units import counted, format_ns
 from jupyter_serprof.probes import Probe
 
@@ -166,12 +167,6 @@ _PATIENCE_S = 1.0
 _PIECES = 5_000
 
 
-#: Until Python 3.12 the collector may run inside of ``frame.f_back``, as that makes a frame object.
-#: What it calls lets go of the interpreter, and the frame that is asked for returns meanwhile:
-#: the process ended with a segmentation fault.
-_IS_SAFE = sys.version_info >= (3, 12)
-
-
 @dataclass(slots=True)
 class SameSamples:
     """Samples one after the other that saw the same; ns."""
@@ -260,7 +255,7 @@ class ConstructionSampler(Probe):
             self._gone.release()
 
     def _look(self, now: Callable[[], int], ident: int, reader: StackReader) -> None:
-        with nullcontext() if _IS_SAFE else paused_collector():
+        with nullcontext() if IS_SAFE else paused_collector():
             # No frame may outlive this call: it would keep the user's values.
             frame = sys._current_frames().get(ident)  # noqa: SLF001  (documented, for debuggers)
             if frame is None:
