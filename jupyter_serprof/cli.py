@@ -185,25 +185,26 @@ def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep
     if options.transports and not code.is_expression:
         message = "--transports sends a value, and the statement is none. Move it to -s"
         raise UsageError(message)
-    first = api.record(name, detail=options.detail, blame=options.blame)
+    tell = None if options.quiet else api.Live(name).tell
+    first = api.record(name, detail=options.detail, blame=options.blame, live=tell)
     with first:
         value = code.call()
     is_value = code.is_expression and value is not None and not first.has_spans | options.blame
     if is_value or options.transports:
         asked = options.transports.split(",") if options.transports else None
         trip = api.trip_like(before, value, name, asked, options.repeat, detail=options.detail)
-        return _made(trip, before)
+        return _made(trip, before, tell)
     if options.blame or (options.repeat is None and before is None):
         return first.trace, None
     repeats = api.Repeats(code.call, name, options.detail, [first.trace], options.repeat)
-    return _made(repeats, before)
+    return _made(repeats, before, tell)
 
 
-def _made(runs: api.Experiment[Sweep], before: Trace | Sweep | None) -> _Made:
+def _made(runs: api.Experiment[Sweep], before: Trace | Sweep | None, tell: Any) -> _Made:  # noqa: ANN401
     """Make all runs; a process that ends has nothing to resume."""
     experiment = runs if before is None else api.Against(before, runs)
     try:
-        api.complete(experiment)
+        api.complete(experiment, live=tell)
     except UsageError as error:
         if not experiment.is_done:
             raise

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         resume,
         run,
     )
+    from jupyter_serprof.experiments.engine.live import told
     from jupyter_serprof.experiments.engine.order import log_spaced
     from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
     from jupyter_serprof.experiments.graphs.stages import GraphStages, explained
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
     from jupyter_serprof.timelines import import_timeline
     from jupyter_serprof.views.flat import to_dataframe
-    from jupyter_serprof.views.notebook.bundle import Live
+    from jupyter_serprof.views.notebook.live import Live
 
 #: A first recording waits for no sweep.
 __getattr__ = lazy(__name__)

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar, Unpack, overloa
 from jupyter_serprof.experiments.engine.recording import Recording
 
 if TYPE_CHECKING:
+    from jupyter_serprof.experiments.engine.live import Told
     from jupyter_serprof.model import Sweep, Trace
+    from jupyter_serprof.model.live import LiveFacts
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-def record(name: str = "recording", *, detail: bool = False, blame: bool = False) -> Recording:
+def record(
+    name: str = "recording",
+    *,
+    detail: bool = False,
+    blame: bool = False,
+    live: Callable[[LiveFacts], object] | bool | None = False,
+) -> Recording:
     """Record a block of code with every probe that is available.
 
     Parameters
@@ -26,6 +34,11 @@ def record(name: str = "recording", *, detail: bool = False, blame: bool = False
     blame
         Hold the three largest values that cross until ``recording.trace`` is asked for, and open
         them then.
+    live
+        From one second on, True shows a line with what runs, how far it is, what is left, and why
+        nothing moves (in a notebook or a terminal); a function is called with the same as
+        `LiveFacts`, from another thread, four times a second at most. ``SERPROF_LIVE=0`` in the
+        environment turns both off.
 
     Returns
     -------
@@ -40,7 +53,18 @@ def record(name: str = "recording", *, detail: bool = False, blame: bool = False
     >>> [span.stage for span in recording.trace.spans]
     ['pickle.dumps']
     """
-    return _kind(blame=blame)(name, detail=detail)
+    recording = _kind(blame=blame)(name, detail=detail)
+    recording.live = teller(live, name)
+    return recording
+
+
+def teller(live: Callable[[LiveFacts], object] | bool | None, name: str) -> Told | None:
+    """Return what is told while something runs: a function, a line of ours, or nothing."""
+    if live is True:
+        from jupyter_serprof.views.notebook.live import Live
+
+        return Live(name).tell
+    return live if callable(live) else None
 
 
 def _kind(*, blame: bool) -> type[Recording]:
@@ -79,6 +103,7 @@ class _StageOptions(TypedDict, total=False):
     timeout: float | None
     name: str | None
     detail: bool
+    live: Callable[[LiveFacts], object] | bool | None
 
 
 @overload
@@ -95,6 +120,7 @@ def graphstages(  # noqa: PLR0913  (the options of the magic)
     name: str | None = None,
     detail: bool = False,
     repeat: int | None = None,
+    live: Callable[[LiveFacts], object] | bool | None = False,
 ) -> Trace | Sweep:
     """Persist a Dask collection, wait for it, and see every stage on the way.
 
@@ -115,6 +141,8 @@ def graphstages(  # noqa: PLR0913  (the options of the magic)
     repeat
         Run it once cold and this often warm, 1 to 1000; what a run made is released before the
         next one. Compare two such documents with `compare`.
+    live
+        As of `record`.
 
     Returns
     -------
@@ -147,10 +175,10 @@ def graphstages(  # noqa: PLR0913  (the options of the magic)
     own = collection if is_maker else type(collection)
     known: str = getattr(own, "__name__", "computation")
     title = known.replace("<lambda>", "computation") if name is None else name
+    tell = teller(live, title)
     if repeat is not None:
-        return run(
-            GraphRepeats(build, title, detail, repeat=repeat, compute=compute, timeout_s=timeout)
-        )
+        runs = GraphRepeats(build, title, detail, repeat=repeat, compute=compute, timeout_s=timeout)
+        return run(runs, live=tell)
     stages = GraphStages(build, title, compute, timeout, detail)
     with kept(lambda: stages.document):
-        return run(stages)
+        return run(stages, live=tell)

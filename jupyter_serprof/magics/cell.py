@@ -7,6 +7,7 @@ Running the body inside a cell magic instead would break top-level await in a ke
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -46,9 +47,12 @@ def _recording(typed: Typed) -> Any:  # noqa: ANN401  (a Recording)
     options, is_graph = typed.options, typed.syntax is GRAPHSTAGES
     name, detail = options.name or "cell", options.detail
     if options.try_ and not is_graph:
-        return api.TryingRecording(name, detail=detail)
-    record = api.stage_recording if is_graph else api.record
-    return record(name, detail=detail, blame=options.blame)
+        recording: Any = api.TryingRecording(name, detail=detail)
+    else:
+        record = api.stage_recording if is_graph else api.record
+        recording = record(name, detail=detail, blame=options.blame)
+    recording.live = typed.tell
+    return recording
 
 
 def _trace(typed: Typed, recording: Any, error: BaseException | None = None) -> Trace:  # noqa: ANN401
@@ -150,7 +154,7 @@ class CellRecorder:
         from jupyter_serprof import api
 
         error = KeyboardInterrupt() if result is None else result.error_in_exec
-        with api.kept(lambda: _trace(typed, recording, error)):
+        with closing(typed.live), api.kept(lambda: _trace(typed, recording, error)):
             with api.held():
                 recording.stop(error)
             if result is not None and result.error_before_exec is not None:

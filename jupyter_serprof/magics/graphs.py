@@ -77,10 +77,12 @@ def _repeat(typed: Typed, code: Code) -> None:
         typed=options.code,
     )
     try:
-        runs.run_once()
+        with api.told(typed.tell):
+            runs.run_once()
     except BaseException:
         if runs.partial is not None:
             typed.finish_failed(runs.partial)
+        typed.live.close()
         raise
     run.measure(typed, runs, before)
 
@@ -112,7 +114,7 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
             _run(typed, typed.compiled())
         else:
             print(_listing(typed.names))  # noqa: T201  (what was asked for)
-            if api.list_collections(typed.names) and api.Live().is_seen:
+            if api.list_collections(typed.names) and typed.live.is_seen:
                 run.show_panel(typed)
 
 
@@ -149,6 +151,7 @@ def _run_statement(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options = typed.options
     recording = api.stage_recording(options.title, detail=options.detail, blame=options.blame)
+    recording.live = typed.tell
     with (
         typed.telling(lambda error: api.explained(recording.trace, "", error), recording),
         recording,

@@ -25,7 +25,7 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
     __tracebackhide__ = True
     with usage_errors():
         typed = typed_line(shell, line, local_ns)
-        if typed is None or not (typed.options.code or api.Live().is_seen):
+        if typed is None or not (typed.options.code or typed.live.is_seen):
             print(help_text())  # noqa: T201  (what was asked for, or where no panel is seen)
         elif not typed.options.code:
             show_panel(typed)
@@ -78,7 +78,7 @@ def _run(typed: Typed, code: Code) -> None:
     if before is None and options.transports is not None:
         measure(typed, _trip(options, code.call()))
         return
-    first = api.record(options.title, detail=options.detail)
+    first = api.record(options.title, detail=options.detail, live=typed.tell)
     value, is_value = subject_of(
         typed, code, first, lambda trace: trace if before is None else api.stopped(before, trace)
     )
@@ -160,16 +160,18 @@ def measure(
         If it is slower than the document before by more than ``--fail-above`` allows.
     """
     __tracebackhide__ = True
-    live, options = api.Live(), typed.options
+    live, options = typed.live, typed.options
     experiment = experiment if before is None else api.Against(before, experiment)
     try:
-        document = api.run(experiment, live.show if live.is_seen and not options.quiet else None)
+        show = live.show if live.is_seen and not options.quiet else None
+        document = api.run(experiment, show, live=typed.tell)
     except BaseException as error:
         known = experiment.document
         if known.points or isinstance(error, KeyboardInterrupt):
-            typed.finish_failed(known, live.replace)
+            typed.finish_failed(known)
+        live.close()
         raise
-    typed.finish(document, live.replace)
+    typed.finish(document)
     limit = options.fail_above
     if limit is not None and (said := api.check_limit(document.comparison, limit, document)):
         print(said, file=sys.stderr)  # noqa: T201  (beside the document, which has its place)
@@ -221,12 +223,12 @@ def run_once(
     """Run an experiment of one run; after an error finish what there is, if it is worth it."""
     __tracebackhide__ = True
     try:
-        return api.run(experiment)
-    except UsageError:
-        raise
+        return api.run(experiment, live=typed.tell)
     except BaseException as error:
-        if is_worth() or isinstance(error, KeyboardInterrupt):
+        is_ours = isinstance(error, UsageError)
+        if not is_ours and (is_worth() or isinstance(error, KeyboardInterrupt)):
             typed.finish_failed(experiment.document)
+        typed.live.close()
         raise
 
 
@@ -234,7 +236,7 @@ def _blame(typed: Typed, code: Code) -> None:
     """Open the largest values that crossed; of an expression that serializes nothing, its value."""
     __tracebackhide__ = True
     title, detail = typed.options.title, typed.options.detail
-    recording = api.record(title, detail=detail, blame=True)
+    recording = api.record(title, detail=detail, blame=True, live=typed.tell)
     partly = recording if code.is_expression else None
     with typed.telling(lambda _: recording.trace, partly), recording:
         value = code.call()
@@ -250,6 +252,7 @@ def _try(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options = typed.options
     recording = api.TryingRecording(options.title, detail=options.detail)
+    recording.live = typed.tell
     value, is_value = subject_of(typed, code, recording)
     if not is_value:
         del value

@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_serprof.magics.options import SERPROF, Options, Syntax
@@ -26,13 +26,28 @@ class Typed:
     """A magic as it was typed: its options, the shell, and the variables around it in a function.
 
     What is done with its document: stored, displayed and saved, in this order, so that a failing
-    save loses nothing. A ``place`` may have a better place for it than below all that was shown.
+    save loses nothing. A ``place`` may have a better place for it than where the line or picture
+    was that was shown before the end, or else below all that was shown.
     """
 
     shell: InteractiveShell
     options: Options
     syntax: Syntax = SERPROF
     local_ns: dict[str, object] | None = None
+    _lives: list[Any] = field(default_factory=list)
+
+    @property
+    def live(self) -> Any:  # noqa: ANN401  (a Live)
+        """What is shown while the code runs, one for all that it does."""
+        from jupyter_serprof import api
+
+        self._lives[:] = self._lives or [api.Live()]
+        return self._lives[0]
+
+    @property
+    def tell(self) -> Any:  # noqa: ANN401  (a method of it)
+        """What is told meanwhile; None where nobody wants to hear."""
+        return None if self.options.quiet else self.live.tell
 
     @property
     def names(self) -> Mapping[str, object]:
@@ -45,7 +60,7 @@ class Typed:
         check(self.options, self.syntax, is_statement=not compiled.is_expression)
         return compiled
 
-    def finish(self, document: Trace | Sweep, place: Place = lambda _: False) -> None:
+    def finish(self, document: Trace | Sweep, place: Place | None = None) -> None:
         """Store, display and save a document."""
         from jupyter_serprof import api
 
@@ -54,16 +69,14 @@ class Typed:
             if options.out:
                 self.shell.user_ns[options.out] = document
             with api.held():
-                is_shown = options.quiet or place(document)
+                is_shown = options.quiet or (place or self.live.replace)(document)
             if not is_shown:
                 api.show(document)
         if options.save:
             with usage_errors():
                 api.save(document, options.save, private=options.private or None)
 
-    def finish_failed(
-        self, document: Trace | Sweep, place: Place = lambda _: False
-    ) -> Exception | None:
+    def finish_failed(self, document: Trace | Sweep) -> Exception | None:
         """Finish the document of code that failed: a file not written is told, not raised.
 
         Returns
@@ -74,7 +87,7 @@ class Typed:
         from IPython.core.error import UsageError as ShellUsageError
 
         try:
-            self.finish(document, place)
+            self.finish(document)
         except ShellUsageError as problem:
             self.shell.show_usage_error(problem)  # type: ignore[no-untyped-call]  # IPython
             return problem
@@ -98,6 +111,7 @@ class Typed:
             is_worth = recording is None or recording.has_spans
             if is_worth or isinstance(error, KeyboardInterrupt):
                 self.finish_failed(document(error))
+            self.live.close()
             raise
 
 

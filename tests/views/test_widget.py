@@ -14,9 +14,9 @@ from jupyter_serprof.model import Sweep, Trace, UsageError, load, to_document
 from jupyter_serprof.model.anatomy import Anatomy
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.testing import make_trace
-from jupyter_serprof.views.notebook import bundle as live_module
+from jupyter_serprof.views.notebook import live as live_module
 from jupyter_serprof.views.notebook import widget as widget_module
-from jupyter_serprof.views.notebook.bundle import Live
+from jupyter_serprof.views.notebook.live import Live
 from jupyter_serprof.views.notebook.widget import WIDGET_VIEW, front_end, widget_for, widget_view
 from jupyter_serprof.views.text import text
 
@@ -181,7 +181,7 @@ def test_a_live_view_loads_no_library_that_is_measured() -> None:
     """A first-use import stays in the cold run of the transport that it belongs to."""
     program = (
         "import sys; from jupyter_serprof.testing import make_trace\n"
-        "from jupyter_serprof.views.notebook import bundle as live\n"
+        "from jupyter_serprof.views.notebook import live\n"
         "from jupyter_serprof.views.notebook.widget import widget_for\n"
         "widget_for(make_trace([('gc', 'client/main', 0, 1)]))\n"
         "print(*sys.modules)"

@@ -1,4 +1,4 @@
-"""The output of a notebook cell: text, picture, document, and a live view until there is one."""
+"""The output of a notebook cell: text, picture, document."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jupyter_serprof.model import Sweep, Trace, to_document
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.figure import alt_text, png
 from jupyter_serprof.views.notebook.thin import embedded, noted
-from jupyter_serprof.views.notebook.widget import front_end, widget_for, widget_view
+from jupyter_serprof.views.notebook.widget import widget_view
 from jupyter_serprof.views.text import screen_width, text
 
 #: What an output with up to 60 rows should stay below, as it is written to the notebook.
@@ -98,52 +98,6 @@ def _picture(doc: Trace | Sweep, room_bytes: int) -> bytes:
 
 def _written_bytes(data: dict[str, object]) -> int:
     return len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
-
-
-class Live:
-    """Shows a growing document behind a display handle, as a widget, while something runs.
-
-    At the end the handle is given the document: the notebook that is saved holds no trace of the
-    widget. How often it is shown is decided where it is told (`Telling`).
-
-    Examples
-    --------
-    >>> from jupyter_serprof.testing import make_trace
-    >>> Live().show(make_trace([("gc", "client/main", 0, 1)]))
-    """
-
-    def __init__(self) -> None:
-        self._widget: Any = None
-        self._handle: Any = None
-
-    @property
-    def is_seen(self) -> bool:
-        """Whether there is a front end that draws what is shown before the end."""
-        return front_end() not in ("none", "terminal")
-
-    def show(self, doc: Trace | Sweep) -> None:
-        """Draw what is known by now, where somebody sees it."""
-        if self._widget is not None:
-            self._widget.show(doc)
-        elif self.is_seen:
-            self._widget = widget_for(doc)
-            self._handle = display(self._widget._repr_mimebundle_()[0], display_id=True)
-
-    def replace(self, doc: Trace | Sweep) -> bool:
-        """Put the document in the place of the picture, in the form that is saved.
-
-        Returns
-        -------
-        bool
-            False, and nothing was done, where no picture is shown.
-        """
-        if self._handle is None:
-            return False
-        data, metadata = bundle(doc)
-        self._handle.update(data, metadata=metadata, raw=True)
-        self._widget.close()
-        self._handle = self._widget = None
-        return True
 
 
 def display(data: dict[str, Any], **options: Any) -> Any:  # noqa: ANN401  (IPython's words; a handle)

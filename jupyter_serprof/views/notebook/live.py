@@ -1,0 +1,157 @@
+"""What is shown while something runs: a line and a bar, the document that grows, its last form.
+
+A display that is updated by its id, from any thread: a cell that waits would answer no comm.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from html import escape
+from threading import RLock
+from typing import Any
+from weakref import WeakSet
+
+from jupyter_serprof.model import Sweep, Trace
+from jupyter_serprof.model.live import LiveFacts, seconds_text
+from jupyter_serprof.views.kit.theme import family_color
+from jupyter_serprof.views.notebook.bundle import bundle, display
+from jupyter_serprof.views.notebook.widget import front_end, widget_for
+
+_KERNELS = ("jupyter", "vscode", "colab")
+_FRESH_LINE = "\r\x1b[K"
+_LINE = (
+    '<div style="max-width:40em"><div>{}</div>'
+    '<div role="progressbar" aria-valuenow="{}" aria-label="done, %" style="height:6px;'
+    'margin-top:4px;background:#8883"><div style="height:6px;width:{}%;background:{}"></div>'
+    "</div></div>"
+)
+_NO_BAR = '<div style="max-width:40em">{}</div>'
+#: An update stays below a thousand bytes.
+_MOST_CHARACTERS, _FEW_CHARACTERS = 400, 80
+#: The one that shows a line, until it is forgotten; those inside of it are silent.
+_SHOWN: WeakSet[Live] = WeakSet()
+
+
+class Live:
+    """Shows what is known while something runs; at the end the place is given the document.
+
+    Nothing is shown where nobody looks: in a program without a terminal, under nbclient, nbconvert
+    and papermill. The notebook that is saved holds no trace of line or widget. How often it is told
+    is decided where it is told (`Ticker`, `Telling`). One with a name says at the end how long that
+    took; without a name a document takes its place.
+
+    Examples
+    --------
+    >>> from jupyter_serprof.testing import make_trace
+    >>> Live().show(make_trace([("gc", "client/main", 0, 1)]))
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self._name, self._lock, self._ran_s = name, RLock(), 0.0
+        self._widget: Any = None
+        self._handle: Any = None
+        self._is_over = self._is_on_terminal = False
+        self._hooks = _hooks()
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether there is a front end that draws what is shown before the end."""
+        return front_end() not in ("none", "terminal")
+
+    def tell(self, facts: LiveFacts) -> None:
+        """Show a line, where somebody sees it; from any thread. A picture takes its place."""
+        with self._lock:
+            if self._is_over or self._widget is not None or set(_SHOWN) - {self}:
+                return
+            self._ran_s = facts.ran_s
+            if facts.is_over:
+                if self._name:
+                    self.close()
+            elif self._hooks is not None:
+                if self not in _SHOWN:
+                    self._hooks.append(self._heard)
+                _SHOWN.add(self)
+                self._put(_line(facts))
+            elif _is_terminal():
+                _SHOWN.add(self)
+                self._is_on_terminal = True
+                width = shutil.get_terminal_size().columns - 1
+                print(f"{_FRESH_LINE}{str(facts)[:width]}", end="", file=sys.stderr, flush=True)  # noqa: T201
+
+    def show(self, doc: Trace | Sweep) -> None:
+        """Draw what is known by now, where somebody sees it."""
+        with self._lock:
+            if self._widget is not None:
+                self._widget.show(doc)
+            elif self.is_seen:
+                self._widget = widget_for(doc)
+                self._put(self._widget._repr_mimebundle_()[0])
+
+    def _heard(self, message: Any) -> Any:  # noqa: ANN401  (of Jupyter)
+        """Show what follows in a place of its own where the cell clears its output."""
+        if message["header"]["msg_type"] == "clear_output":
+            with self._lock:
+                self._handle = None if self._widget is None else self._handle
+        return message
+
+    def _put(self, data: dict[str, Any], **options: Any) -> None:  # noqa: ANN401  (IPython's words)
+        if self._handle is None:
+            self._handle = display(data, display_id=True, **options)
+        else:
+            self._handle.update(data, raw=True, **options)
+
+    def replace(self, doc: Trace | Sweep) -> bool:
+        """Put the document in the place of line or picture; False: nothing is shown."""
+        with self._lock:
+            is_shown = self._handle is not None
+            if is_shown:
+                data, metadata = bundle(doc)
+                self._put(data, metadata=metadata)
+                self._handle = None
+            self.close()
+            return is_shown
+
+    def close(self) -> None:
+        """End it; a line whose place nobody took says how long it was. Again it does nothing."""
+        with self._lock:
+            if self._handle is not None:
+                ended = f"{self._name or 'it'} ended after {seconds_text(self._ran_s)}"
+                self._put({"text/plain": ended})
+            if self._is_on_terminal:
+                print(_FRESH_LINE, end="", file=sys.stderr, flush=True)  # noqa: T201
+            if self._widget is not None:
+                self._widget.close()
+            _SHOWN.discard(self)
+            self._handle = self._widget = None
+            self._is_over, self._is_on_terminal = True, False
+            if self._heard in (self._hooks or ()):
+                self._hooks.remove(self._heard)  # type: ignore[union-attr]  # it is in it
+
+
+def _hooks() -> list[Any] | None:
+    """Return what this thread's messages go through to somebody who looks; None: nobody does.
+
+    nbclient, and so nbconvert and papermill, can ask nobody for input.
+    """
+    shell = sys.modules["IPython"].get_ipython() if front_end() in _KERNELS else None
+    kernel = getattr(shell, "kernel", None)
+    is_watched = bool(getattr(kernel, "_allow_stdin", False))
+    hooks = getattr(getattr(shell, "display_pub", None), "_hooks", None)
+    return hooks if is_watched and isinstance(hooks, list) else None
+
+
+def _is_terminal() -> bool:
+    is_one = sys.stderr is not None and sys.stderr.isatty()
+    return is_one and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def _line(facts: LiveFacts) -> dict[str, str]:
+    line = str(facts)
+    said = escape(line) if len(escape(line)) < _MOST_CHARACTERS else escape(line[:_FEW_CHARACTERS])
+    shown = _NO_BAR.format(said)
+    if facts.share is not None:
+        done = round(100 * facts.share)
+        shown = _LINE.format(said, done, done, family_color("execute"))
+    return {"text/plain": line, "text/html": shown}

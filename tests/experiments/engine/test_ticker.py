@@ -1,0 +1,147 @@
+"""What is told while something runs: when, what of it holds, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_serprof import api
+from jupyter_serprof.capture.stacks import stack_of
+from jupyter_serprof.experiments.engine import live
+from jupyter_serprof.experiments.engine.experiment import Progress
+from jupyter_serprof.experiments.engine.live import Outlook, Ticker
+from jupyter_serprof.model.live import LiveFacts
+
+PATIENCE_S = 30
+
+
+class Told(list[LiveFacts]):
+    """Keeps what was told, and lets a test wait for the first."""
+
+    def __init__(self) -> None:
+        self.has_come = threading.Event()
+
+    def __call__(self, facts: LiveFacts) -> None:
+        super().append(facts)
+        self.has_come.set()
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    """Somebody who hears of everything at once."""
+    monkeypatch.setattr(live, "AFTER_S", 0.0)
+    monkeypatch.setattr(live, "EVERY_S", 0.01)
+    return Told()
+
+
+def count_running() -> int:
+    """Return how many threads are in a ticker that waits or tells."""
+    codes = [stack_of(thread, lambda frame: frame.f_code) for thread in sys._current_frames()]
+    return sum(Ticker._tell_on.__code__ in stack for stack in codes)
+
+
+@pytest.mark.parametrize("word", ["0", "1"])
+def test_what_is_over_within_a_second_is_not_told_and_leaves_no_thread(
+    monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """And with ``SERPROF_LIVE=0`` nothing is: not even a thread begins."""
+    monkeypatch.setenv("SERPROF_LIVE", word)
+    told = Told()
+
+    for _ in range(200):
+        with api.record("short", live=told):
+            assert count_running() <= int(word)
+
+    assert (told, count_running()) == ([], 0)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_nothing_stays_after_an_error(told: Told, error: type[BaseException]) -> None:
+    with pytest.raises(error), api.record("bad", live=told):
+        assert told.has_come.wait(PATIENCE_S)
+        raise error
+
+    assert count_running() == 0
+    assert [facts.is_over for facts in told[-2:]] == [False, True]
+    assert (told[-2].stage, told[-2].title) == ("python.wait", "Wait in this process")
+
+
+def test_a_callable_that_raises_is_noted_and_called_no_more(told: Told) -> None:
+    """The user's code goes on; the document says what failed, without what the error says."""
+
+    def tell(facts: LiveFacts) -> None:
+        told(facts)
+        message = "a secret"
+        raise ValueError(message)
+
+    with api.record("bad", live=tell) as recording:
+        assert told.has_come.wait(PATIENCE_S)
+
+    assert len(told) == 1
+    [note] = [note for note in recording.trace.quality.notes if "told" in note]
+    assert note.startswith("what ran could not be told: ValueError in tell, line ")
+
+
+def test_an_experiment_is_told_in_runs(told: Told) -> None:
+    with live.told(told, lambda: Progress(84, 252, 40.0)):
+        assert told.has_come.wait(PATIENCE_S)
+
+    assert str(told[0]).startswith("84 of 336 runs, 0.")
+    assert str(told[0]).endswith(" s, 26 to 60 s left")
+
+
+def test_a_child_of_a_fork_waits_for_no_thread(told: Told) -> None:
+    with api.record("fork", live=told) as recording:
+        assert told.has_come.wait(PATIENCE_S)
+        child = os.fork()
+        if not child:
+            recording.stop()
+            os._exit(0)
+
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def seen(counts: list[Any], why: str = "") -> list[LiveFacts]:
+    """Return what is told of counts of tasks, one a second."""
+    outlook, made = Outlook(), []
+    for second, (done, total) in enumerate(counts, 1):
+        facts = LiveFacts("dask.wait", "Wait", done, total, share=done / total, why=why)
+        made.append(outlook.seen(facts, second))
+    return made
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 20)).map(sorted), max_size=20))
+def test_a_bar_never_runs_backwards(counts: list[Any]) -> None:
+    """Whatever comes; where nobody knows how much more will come there is none."""
+    told = seen([(done, max(1, total)) for done, total in counts])
+
+    bars = [facts.share for facts in told if facts.share is not None]
+    assert bars == sorted(bars)
+    assert all(facts.left_s is None or 0 <= facts.left_s[0] <= facts.left_s[1] for facts in told)
+
+
+def test_what_is_left_is_told_from_a_tenth_on_and_comes_nearer() -> None:
+    """Time alone moves no end: what is left shrinks until something else ends."""
+    early, tenth, same, half = (one.left_s for one in seen([(n, 100) for n in (5, 10, 10, 50)]))
+
+    assert early is None
+    assert same == pytest.approx([s - 1 for s in tenth or ()])
+    assert (half or (4, 4))[0] < 4 < (half or (4, 4))[1]
+    # All was done and more comes: nobody knows how much is left of the cell.
+    assert [facts.share for facts in seen([(1, 4), (4, 4), (4, 8)])] == [0.25, 1.0, None]
+
+
+def test_why_nothing_moves_is_told_only_where_nothing_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((0.0, 1.0, 2.9, 3.1, 3.2))
+    monkeypatch.setattr(live, "_clock", lambda: next(times))
+
+    told = seen([(1, 4), (1, 4), (1, 4), (2, 4)], "no worker is there")
+
+    assert [bool(facts.why) for facts in told] == [False, False, True, False]
+    assert [facts.left_s is None for facts in told] == [False, False, True, False]

@@ -1,0 +1,89 @@
+"""The line that a kernel shows while a cell waits: which messages, and what is left of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from test_live import messages  # type: ignore[import-not-found]  # beside this file
+
+from jupyter_serprof.model.document import MIME_TYPE
+
+if TYPE_CHECKING:
+    from kernels.conftest import Kernel, Ran
+
+pytestmark = pytest.mark.notebook
+
+HEARD = """\
+from jupyter_serprof.views.notebook.live import Live
+heard, tell = threading.Semaphore(0), Live.tell
+def noted(self, facts):
+    tell(self, facts)
+    heard.release()
+Live.tell = noted
+from IPython.display import clear_output
+import jupyter_serprof as sp"""
+#: Waits until a line was told three times.
+WAIT = "for _ in range(3): assert heard.acquire(timeout=60)\npickle.dumps([1])"
+
+
+@pytest.fixture
+def told(kernel: Kernel) -> Kernel:
+    """A kernel in which a cell can wait until a line was told."""
+    kernel.run(f"if 'heard' not in globals():\n    exec({HEARD!r}, globals())")
+    kernel.run(f"while heard.acquire(blocking=False): pass\ndef wait(): exec({WAIT!r})")
+    return kernel
+
+
+def shown(ran: Ran) -> list[str]:
+    """Return what is left of displays in the notebook."""
+    displays = [one["data"] for one in ran.outputs if one["output_type"] == "display_data"]
+    return ["picture" if MIME_TYPE in data else data["text/plain"] for data in displays]
+
+
+@pytest.mark.parametrize("code", ["%%serprof\nwait()", "%serprof wait()"])
+def test_a_line_becomes_the_picture(told: Kernel, code: str) -> None:
+    """One display: what is saved is its last form; a thousand bytes an update, nothing left."""
+    seen = messages(told, code)
+    lines = [one["content"] for one in seen if "display_data" in one["msg_type"]]
+
+    assert len(lines) > 3
+    assert len({content["transient"]["display_id"] for content in lines}) == 1
+    assert all(len(json.dumps(content["data"])) <= 1_000 for content in lines[:-1])
+    assert "Wait in this process, " in lines[-2]["data"]["text/plain"]
+    assert MIME_TYPE in lines[-1]["data"]
+
+
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        ("%%serprof\nwait()\n1 / 0", ["picture"]),
+        ("def bad():\n    for _ in range(3): heard.acquire()\n    1 / 0\n%serprof bad()", ["it"]),
+        ("with sp.record('load', live=True) as made: wait()", ["load"]),
+        ("%%serprof\nwait()\nclear_output()\nwait()", ["picture"]),
+        ("%%serprof -q\npickle.dumps([1])\ntime.sleep(1.5)", []),
+        ("%%serprof\npickle.dumps([1])", ["picture"]),
+    ],
+)
+def test_what_is_left_of_a_line(told: Kernel, code: str, left: list[str]) -> None:
+    """After an error, with nothing to show, in a program, of a cell that clears its output."""
+    ran = told.run(code)
+
+    assert [said.partition(" ended after ")[0] for said in shown(ran)][-1:] == left
+
+
+def test_an_interrupt_leaves_the_picture(told: Kernel) -> None:
+    ran = told.run("%%serprof\nwait()\nprint('now')\ntime.sleep(60)", interrupt_at="now")
+
+    assert (shown(ran), "KeyboardInterrupt" in ran.error) == (["picture"], True)
+
+
+def test_a_notebook_that_is_executed_shows_no_line(told: Kernel) -> None:
+    """Whoever runs it can ask nobody: nbclient, nbconvert, papermill."""
+    code = "%%serprof\npickle.dumps([1])\ntime.sleep(1.5)"
+
+    ran = told.follow(told.client.execute(code, allow_stdin=False))
+
+    assert [one.get("transient") for one in ran.outputs] == [{}]
+    assert shown(ran) == ["picture"]

@@ -1,0 +1,62 @@
+"""The line that is shown while something runs: how large, of which, and in a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from io import StringIO
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from jupyter_serprof.model.live import LiveFacts
+from jupyter_serprof.views.notebook import live as live_module
+from jupyter_serprof.views.notebook.live import Live
+
+if TYPE_CHECKING:
+    import pytest
+
+FACTS = LiveFacts("dask.execute", "Execution", 12, 37, ran_s=6.1, share=0.3, left_s=(10, 15))
+LONG = LiveFacts("x", "<" * 900 + "\n\x1b[31m", 1, 2, share=0.5, why="&" * 900)
+LINE = "Execution: 12 of 37 tasks, 6.1 s, 10 to 15 s left"
+
+
+def test_of_nested_ones_the_outermost_shows_a_line_of_a_thousand_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At most, also where a name is long, or holds anything."""
+    shown: list[dict[str, Any]] = []
+
+    def display(data: dict[str, Any], **_: object) -> Any:
+        shown.append(data)
+        return SimpleNamespace(update=display)
+
+    monkeypatch.setattr(live_module, "display", display)
+    monkeypatch.setattr(live_module, "_hooks", list)
+    outer, inner = Live("outer"), Live("inner")
+    for live, facts in ((outer, FACTS), (inner, FACTS), (outer, LONG)):
+        live.tell(facts)
+    for live in (outer, inner):
+        live.tell(FACTS)
+        live.close()
+
+    ended = [f"{name} ended after 6.1 s" for name in ("outer", "inner")]
+    said = [data["text/plain"] for data in shown]
+    assert said == [LINE, said[1], LINE, ended[0], LINE, ended[1]]
+    assert len(json.dumps(shown[1])) <= 1_000
+    assert "\n" not in said[1]
+    assert 'aria-valuenow="50"' in shown[1]["text/html"]
+
+
+def test_in_a_terminal_one_line_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And taken away at the end; where nobody looks nothing is written."""
+    terminal, live = StringIO(), Live("load")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+
+    live.tell(FACTS)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    live.tell(FACTS)
+    live.tell(LiveFacts(is_over=True))
+
+    assert terminal.getvalue() == f"\r\x1b[K{LINE[:39]}\r\x1b[K"
