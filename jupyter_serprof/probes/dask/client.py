@@ -20,6 +20,7 @@ from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Lane, Table
+from jupyter_serprof.model.live import LiveFacts
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask import computations
 from jupyter_serprof.probes.dask.cluster import (
@@ -31,6 +32,7 @@ from jupyter_serprof.probes.dask.cluster import (
     shipped,
 )
 from jupyter_serprof.probes.dask.graph.graph import KeptGraphs
+from jupyter_serprof.probes.dask.looks import cluster_facts
 from jupyter_serprof.probes.dask.tasks import add_cluster, task_table
 
 LOOP_LANE = "client/loop"
@@ -277,6 +279,11 @@ class DaskProbe(Probe):
         until = time.monotonic() + patience_s() if self._clusters else 0.0
         for cluster in self._clusters:
             cluster.stop(until)
+
+    def look(self, stage: str, still_s: float) -> LiveFacts | None:  # noqa: ARG002
+        """Return how far the clusters are that a caller waits for."""
+        visits = [cluster.visit for cluster in self._clusters]
+        return cluster_facts([one.looks for one in visits if one is not None], stage)
 
     def forget(self) -> None:
         """Stop listening in the child of a fork; the agents elsewhere are the parent's."""

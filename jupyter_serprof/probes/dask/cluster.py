@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from threading import Event, Thread, get_ident
 from types import ModuleType
 from typing import Any
@@ -29,10 +29,11 @@ from jupyter_serprof.capture.interrupts import is_pressed
 from jupyter_serprof.model.trace import NO_WORKER
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes import shipping
+from jupyter_serprof.probes.dask.looks import Looks
 from jupyter_serprof.probes.shipping import Shipped, loaded, sources
 
 _PACKAGE = "jupyter_serprof.probes.dask.agent"
-_PARTS = ("", "totals", "notes", "hooks", "leftovers", "lines")
+_PARTS = ("", "totals", "notes", "hooks", "leftovers", "lines", "looks")
 #: A cluster that does not answer must not hold the user's cell: s, of the scheduler; workers have
 #: less, so that its answer is here in time. ``serprof.patience`` of Dask's configuration is longer.
 _PATIENCE_S, _LOOK_S = 0.85, 0.25
@@ -99,6 +100,7 @@ class Visit:
         self.answer: dict[str, Any] | None = None
         self.missing: list[str] = []
         self.troubles: list[str] = []
+        self.looks = Looks()
         self.has_come, self.is_over = Event(), Event()
         self._loop, self._leaving = asyncio.new_event_loop(), asyncio.Event()
         self._thread = Thread(target=self._run, name="serprof-dask", daemon=True)
@@ -148,8 +150,9 @@ class Visit:
             async with rpc(address, connection_args=arguments) as line:  # type: ignore[no-untyped-call]  # distributed
                 await self._come(line)
                 self.has_come.set()
-                while not await agent.is_set(self._leaving, agent.BEAT_S):
-                    await self._start(line)
+                keys = agent.hooks.MARK + self.token, "now"
+                look = partial(line.get_metadata, keys=keys, default={})
+                await self.looks.go_on(agent, self._leaving, partial(self._start, line), look)
                 await self._go(line)
                 self.is_over.set()
         except Exception as error:  # noqa: BLE001  (what the client sees itself must survive)

@@ -22,6 +22,7 @@ from importlib import import_module
 from . import hooks
 from .leftovers import drop_leftovers
 from .lines import BEAT_S, ask, compared, invite, is_set, miss, ping
+from .looks import Lookout
 from .notes import AGENTS, Agent, clock, collected, delay_s
 
 TYPE_CHECKING = False
@@ -240,6 +241,7 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
     _patch_scheduler(server, _MISSING)
     if BEGINNING in _MISSING:
         agent.begun = agent.clients
+    server.task_metadata[hooks.MARK + token] = Lookout(agent, server)
     server.add_plugin(_plugin(agent, server, token))
     for address in list(server.workers):
         invite(agent, token, server, address)
@@ -330,6 +332,7 @@ def stop(token: str, server: Any, agent: Agent | None = None) -> dict[str, Any] 
 
 
 def _dismiss(agent: Agent, token: str, scheduler: Any) -> None:
+    scheduler.task_metadata.pop(hooks.MARK + token, None)
     if hooks.MARK + token in scheduler.plugins:
         scheduler.remove_plugin(name=hooks.MARK + token)
     agent.leaving.set()

@@ -92,6 +92,9 @@ class Agent:
         }
         self.prefixes: dict[str, Prefix] = {}
         self.computations: list[Computation] = []
+        #: Tasks of all graphs by prefix, and how many of them are over.
+        self.planned: dict[str, int] = {}
+        self.ended = 0
         self.groups: dict[str, int] = {}
         #: Keys that are plain strings: other people's tasks of that name are in the same group.
         self.keys: dict[Any, int] = {}
@@ -214,6 +217,7 @@ class Agent:
                 else:
                     groups[task.group.name] = at
                 computation.tasks += 1
+                self.planned[task.prefix.name] = self.planned.get(task.prefix.name, 0) + 1
 
     def assigned(self, scheduler: Any, key: Any) -> None:
         """Note when the first task of the newest graph was given to a worker."""
@@ -243,6 +247,7 @@ class Agent:
             prefix.errors += 1
         prefix.result_bytes += details.get("nbytes") or 0
         computation.finished += 1
+        self.ended += 1
         computation.last_finished = clock()
         steps = details.get("startstops") or ()
         took = [step["stop"] - step["start"] for step in steps if step["action"] == "compute"]

@@ -1,0 +1,80 @@
+"""What a scheduler knows of the tasks of one recording while they run: a look, a few counts."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .notes import Agent
+
+#: What a look goes through at most.
+_MOST = 1_000
+
+
+class Lookout:
+    """Stands among a scheduler's metadata: to read from it is to look, and nothing is logged."""
+
+    def __init__(self, agent: Agent, scheduler: Any) -> None:
+        self._agent, self._scheduler = agent, scheduler
+
+    def __getitem__(self, _: str) -> dict[str, Any]:
+        """Return what is known now; less where distributed has another name for something."""
+        try:
+            return _look(self._agent, self._scheduler)
+        except Exception:
+            return {}
+
+
+def _look(agent: Agent, scheduler: Any) -> dict[str, Any]:
+    workers = list(islice(scheduler.workers.values(), _MOST))
+    paused = [worker for worker in workers if worker.status.name == "paused"]
+    fullness = [worker.metrics["memory"] / (worker.memory_limit or 1e99) for worker in paused]
+    unfit = list(islice(scheduler.unrunnable, _MOST)) if workers else []
+    return {
+        "tasks": sum(agent.planned.values()),
+        "done": agent.ended,
+        "work": _work(agent),
+        "taking": len(agent.taking),
+        "workers": len(scheduler.workers),
+        "threads": sum(worker.nthreads for worker in workers),
+        "paused": [len(paused), max(fullness, default=0.0)],
+        "spilled": sum(worker.metrics["spilled_bytes"]["disk"] for worker in workers),
+        "unfit": [len(unfit), _wish(unfit[0]) if unfit else ""],
+        "oldest": _oldest(agent, workers),
+    }
+
+
+def _work(agent: Agent) -> list[float]:
+    """Return seconds of work done, left, and of those the ones that nothing measured stands for."""
+    known = {name: prefix.compute for name, prefix in agent.prefixes.items()}
+    done_ns = sum(one.total for one in known.values())
+    count = sum(one.count for one in known.values())
+    left_ns = guessed_ns = 0.0
+    for name, planned in islice(agent.planned.items(), _MOST):
+        if name in known and known[name].count:
+            own = known[name]
+            left_ns += max(0, planned - own.count) * own.total / own.count
+        elif count:
+            guessed_ns += planned * done_ns / count
+    return [done_ns / 1e9, (left_ns + guessed_ns) / 1e9, guessed_ns / 1e9]
+
+
+def _wish(task: Any) -> str:
+    """Return what a task asks for that no worker has."""
+    wishes = [f"{name} {count:g}" for name, count in (task.resource_restrictions or {}).items()]
+    wishes += sorted({*(task.worker_restrictions or ()), *(task.host_restrictions or ())})
+    return ", ".join(wishes[:3])
+
+
+def _oldest(agent: Agent, workers: list[Any]) -> list[Any]:
+    """Return prefix, seconds and usual seconds of the task that runs longest, as workers told."""
+    running = ((s, task) for worker in workers for task, s in list(worker.executing.items()))
+    took_s, task = max(running, key=lambda entry: entry[0], default=(0.0, None))
+    if task is None:
+        return []
+    known = agent.prefixes.get(task.prefix.name)
+    usual_ns = known.compute.quantile(0.5) if known and known.compute.count else None
+    return [task.prefix.name, took_s, None if usual_ns is None else usual_ns / 1e9]

@@ -1,0 +1,154 @@
+"""What a line says of a cluster while it works, and why nothing moves: each state made for real."""
+
+# distributed is typed in part.
+# mypy: disable-error-code="no-untyped-call"
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from dask.delayed import delayed
+from distributed import Client, Event, LocalCluster
+
+from clusters.outside import outside_cluster
+from jupyter_serprof.api import graphstages, record
+from jupyter_serprof.experiments.engine import live
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jupyter_serprof.model.live import LiveFacts
+
+KIND: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+
+
+class Watcher:
+    """Waits until a line has all these words, then lets what is stuck go on."""
+
+    def __init__(self, words: str, then: Callable[[], object]) -> None:
+        self.said, self._words, self._then = "", words.split(" ... "), then
+
+    def __call__(self, facts: LiveFacts) -> None:
+        if not self.said and all(word in str(facts) for word in self._words):
+            self.said = str(facts)
+            threading.Thread(target=self._then).start()
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tell at once, and why nothing moves after a moment."""
+    monkeypatch.setattr(live, "AFTER_S", 0.1)
+    monkeypatch.setattr(live, "STILL_S", 0.3)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with LocalCluster(n_workers=2, **KIND) as cluster, Client(cluster) as made:
+        yield made
+
+
+@pytest.fixture
+def gate(client: Client) -> Event:
+    """What tasks wait for."""
+    made = Event("gate", client=client)
+    made.clear()
+    return made
+
+
+def through(value: int) -> int:
+    Event("gate").wait(60)
+    return value
+
+
+def pause_above(share: float, dask_worker: Any) -> None:
+    dask_worker.memory_manager.memory_pause_fraction = share
+
+
+def test_tasks_are_counted_while_the_thread_is_blocked(gate: Event) -> None:
+    """All of the graph, not only what is asked for."""
+    watcher = Watcher("Execution: 11 of 12 tasks, ", gate.set)
+    parts = [delayed(abs)(at) for at in range(10)]
+
+    graphstages(delayed(through)(delayed(sum)(parts)), live=watcher)
+
+    assert watcher.said
+
+
+def test_a_task_that_no_worker_fits_is_told_with_what_it_asks_for(client: Client) -> None:
+    future: Any = None
+    words = "; 1 task asks for GPU 2, which none of 2 workers has"
+    watcher = Watcher(words, lambda: future.cancel())  # noqa: PLW0108  (made later)
+
+    with record("unfit", live=watcher), suppress(Exception):
+        future = client.submit(abs, 0, resources={"GPU": 2})
+        future.result(60)
+
+    assert watcher.said
+
+
+def test_a_task_much_longer_than_its_siblings_is_told(client: Client, gate: Event) -> None:
+    watcher = Watcher("; through runs for  ...  times as long as usual", gate.set)
+
+    with record("long", live=watcher):
+        gate.set()
+        client.gather(client.map(through, range(9)))
+        gate.clear()
+        client.submit(through, 9).result(60)
+
+    assert watcher.said
+
+
+def test_paused_workers_are_told_with_how_full_they_are(client: Client) -> None:
+    client.run(pause_above, 1e-6)
+    words = "; 2 of 2 workers paused, memory  ...  % full"
+    watcher = Watcher(words, partial(client.run, pause_above, 0.9))
+
+    with record("paused", live=watcher):
+        client.submit(abs, 1).result(60)
+
+    assert watcher.said
+
+
+def test_a_cluster_without_workers_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    with LocalCluster(n_workers=0, processes=False, **KIND) as cluster, Client(cluster) as client:
+        words = "; no worker is there: client.cluster.scale(2)"
+        watcher = Watcher(words, partial(cluster.scale, 1))
+
+        with record("none", live=watcher):
+            client.submit(abs, 2).result(60)
+
+    assert watcher.said
+    assert "no worker" in capfd.readouterr().err
+
+
+def test_a_scheduler_that_stands_still_or_dies_is_told(tmp_path: Path) -> None:
+    """No stage is made up."""
+    with outside_cluster(tmp_path, 1) as outside, Client(outside.address) as client:
+        words = "Wait for the cluster, ... ; the scheduler is busy: it has not answered for "
+        watcher = Watcher(words, partial(outside.scheduler.send_signal, signal.SIGCONT))
+
+        with record("busy", live=watcher), suppress(Exception):
+            client.submit(pow, 2, 2).result(60)
+            outside.scheduler.send_signal(signal.SIGSTOP)
+            client.submit(pow, 2, 3).result(60)
+            outside.scheduler.kill()
+            client.submit(pow, 2, 4).result(1)
+
+    assert watcher.said
+
+
+def test_local_threads_are_counted() -> None:
+    gate = threading.Event()
+    watcher = Watcher("Execution: 3 of 9 tasks, ", gate.set)
+    parts = [delayed(lambda at: at < 3 or gate.wait(60))(at) for at in range(8)]
+
+    with record("threads", live=watcher):
+        delayed(all)(parts).compute(scheduler="threads", num_workers=8)
+
+    assert watcher.said
