@@ -25,6 +25,7 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.machine import ATOMS, buffers_of
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
+from jupyter_serprof.model.live import LiveFacts
 from jupyter_serprof.model.trace import FORKED
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.objects.ask import (
@@ -45,6 +46,7 @@ from jupyter_serprof.probes.ray.agents import (
     join,
     quit_agents,
 )
+from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks
 from jupyter_serprof.probes.ray.references import (
     REFERENCE,
     take_references,
@@ -265,6 +267,8 @@ class RayDriverProbe(Probe):
     _agents: Agents | None = None
     _is_over = False
 
+    _looks: TaskLooks | None = None
+
     def arm(self, recorder: Recorder) -> None:
         """Listen at the public names and, unless this is Ray Client, inside them."""
         self._seen, self._blind = Coverage(), Counter[str]()
@@ -279,6 +283,14 @@ class RayDriverProbe(Probe):
             super().arm(recorder)
         for place in _OUTER:
             self.arm_place(place, recorder)
+        if not self._is_client:
+            self._looks = TaskLooks()
+            for path in SUBMISSIONS:
+                self.arm_place(Place(path, "ray.submit", "ray.submit"), self._looks)
+
+    def look(self, stage: str, still_s: float) -> LiveFacts | None:
+        """Return how many tasks of this driver are over, while the caller waits for them."""
+        return self._looks.facts(stage, still_s) if self._looks else None
 
     def places(self) -> list[Place]:
         """Return the places of the driver."""

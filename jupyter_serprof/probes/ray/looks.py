@@ -1,0 +1,173 @@
+"""How far the tasks of this driver are, and why nothing moves: what the driver and the GCS know.
+
+How many are not over the driver knows by itself: it owns them. What they wait for is asked of the
+GCS once nothing has moved for a while: which resources are asked for and free (what an autoscaler
+reads), and the state of each task, where there are few.
+Source: Ray 2.60.0, _raylet.pyx:CoreWorker.get_pending_children_task_ids, GcsClient
+.get_cluster_resource_state; autoscaler_pb2.ClusterResourceState; TaskStatus of common.proto.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from jupyter_serprof.capture.hook import Place, Record
+from jupyter_serprof.model.live import LiveFacts, seconds_text
+from jupyter_serprof.model.stages import stage
+from jupyter_serprof.model.units import counted
+from jupyter_serprof.probes.ray.road import name_of
+from jupyter_serprof.probes.ray.tasks import (
+    _asked,
+    _pending,
+    _reader,
+    silence_note,
+    silent_processes,
+)
+
+#: Why nothing moves is asked so often, and so long an answer is waited for, s.
+_EVERY_S, _PATIENCE_S = 2.0, 0.3
+#: The states of more tasks are not read: of a thousand it takes the GCS milliseconds.
+_MOST_TASKS, _MOST_REASONS = 2_000, 2
+#: Names of Ray's ``TaskStatus``.
+_NEEDS, _UNASSIGNED = "PENDING_ARGS_AVAIL", "PENDING_NODE_ASSIGNMENT"
+_QUEUED = ("SUBMITTED_TO_WORKER", "PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY")
+#: A get without details waits in these, or fetches what is there.
+_WAITS = ("", "ray.fetch", "ray.map")
+_GUESSED = 0.3
+#: What gives a task to Ray. Whoever watches it first decides what is noted of it.
+SUBMISSIONS = (
+    "ray.remote_function:RemoteFunction._remote",
+    *(f"ray.actor:{name}._remote" for name in ("ActorClass", "ActorMethod")),
+)
+
+
+class TaskLooks:
+    """Counts the tasks of this driver from the start of a recording on: a `Sink`."""
+
+    now = staticmethod(time.perf_counter_ns)
+
+    def __init__(self) -> None:
+        self.submitted, self._before = 0, _pending_now() or frozenset()
+        self._why, self._asked_s = "", 0.0
+
+    def add(self, record: Record) -> None:
+        """Count one, if it was taken."""
+        self.submitted += record[-1] is None
+
+    def failed(self, place: Place, error: BaseException) -> None:
+        """Leave it to the recorder, which hears it too."""
+
+    def facts(self, caller: str, still_s: float) -> LiveFacts | None:
+        """Return how many tasks are over; None where the caller waits for something else."""
+        is_waiting = caller in _WAITS or stage(caller).waits
+        known = _pending_now() if is_waiting and self.submitted else None
+        if known is None:
+            return None
+        pending = known - self._before
+        total = max(self.submitted, len(pending))
+        done, is_still = total - len(pending), still_s >= _EVERY_S and bool(pending)
+        if is_still and time.monotonic() >= self._asked_s + _EVERY_S:
+            self._asked_s, self._why = time.monotonic(), _why(pending)
+        why = self._why if is_still else ""
+        return LiveFacts(caller, "", done, total, share=done / total, guessed=_GUESSED, why=why)
+
+
+def _pending_now() -> frozenset[bytes] | None:
+    """Return the tasks of this driver that are not over; None where nobody knows."""
+    ray = sys.modules.get("ray")
+    try:
+        return frozenset(_pending()) if ray is not None and ray.is_initialized() else None
+    except Exception:  # noqa: BLE001  (private to Ray)
+        return None
+
+
+def _why(pending: frozenset[bytes]) -> str:
+    if silent := silent_processes():
+        return silence_note({}, silent)
+    until = time.monotonic() + _PATIENCE_S
+    try:
+        return _asked(lambda: "; ".join(islice(_reasons(pending), _MOST_REASONS)), until)
+    except Exception:  # noqa: BLE001  (no answer in time, or a name of Ray is gone)
+        return ""
+
+
+class _Known(NamedTuple):
+    """A task that is not over, the state that it is in, and since when, s of day."""
+
+    task: Any
+    state: str
+    since_s: float
+
+
+def _reasons(pending: frozenset[bytes]) -> Iterator[str]:
+    """Yield what the tasks that are not over wait for, those that run first."""
+    tasks = list(_states(pending)) if len(pending) <= _MOST_TASKS else []
+    yield from _running(tasks)
+    unassigned = [one for one in tasks if one.state == _UNASSIGNED]
+    # Without the states those of others may be among them.
+    wishes = list(_wishes()) if unassigned or not tasks else []
+    yield from wishes
+    if needs := sum(one.state == _NEEDS for one in tasks):
+        yield f"{counted(needs, 'task')} wait{'s' if needs == 1 else ''} for what other tasks make"
+    if unassigned and not wishes:
+        infos = [one.task.task_info.runtime_env_info.serialized_runtime_env for one in unassigned]
+        made = " or its runtime environment is being made" if set(infos) - {"", "{}"} else ""
+        since_s = min(one.since_s for one in unassigned)
+        yield f"a worker process is being started{made}, for {seconds_text(time.time() - since_s)}"
+
+
+def _states(pending: frozenset[bytes]) -> Iterator[_Known]:
+    read = _reader()
+    names = importlib.import_module("ray.core.generated.common_pb2").TaskStatus
+    for task in read() if read else ():
+        times = task.state_updates.state_ts_ns
+        if times and bytes(task.task_id) in pending:
+            state, since_ns = max(times.items(), key=lambda entry: (entry[1], entry[0]))
+            yield _Known(task, names.Name(state), since_ns / 1e9)
+
+
+def _running(tasks: list[_Known]) -> Iterator[str]:
+    running = [one for one in tasks if one.state.startswith("RUNNING")]
+    if not running:
+        return
+    oldest = min(running, key=lambda one: one.since_s)
+    info, took_s = oldest.task.task_info, time.time() - oldest.since_s
+    queue = [one for one in tasks if one.state in _QUEUED and info.actor_id]
+    queued = sum(one.task.task_info.actor_id == info.actor_id for one in queue)
+    more = f", {counted(queued, 'call')} in the queue of its actor" if queued else ""
+    yield f"{name_of(info)} runs for {seconds_text(took_s)}{more}"
+
+
+def _wishes() -> Iterator[str]:
+    """Yield what is asked for and not given: more than any node has, or more than is free."""
+    client = sys.modules["ray._private.worker"].global_worker.gcs_client
+    made = importlib.import_module("ray.core.generated.autoscaler_pb2")
+    reply = made.GetClusterResourceStateReply()
+    reply.ParseFromString(client.get_cluster_resource_state())
+    state = reply.cluster_resource_state
+    nodes = state.node_states
+    requests = [one for one in state.pending_resource_requests if one.request.resources_bundle]
+    for one in sorted(requests, key=lambda one: -one.count):
+        wish = dict(one.request.resources_bundle)
+        known = ("total_resources", "available_resources")
+        most, free = (_nearest(wish, [getattr(node, name) for node in nodes]) for name in known)
+        said = f"{counted(one.count, 'task')} ask{'s' if one.count == 1 else ''} for {_told(wish)}"
+        if any(most[name] < wish[name] for name in wish):
+            yield f"{said}, no node has more than {_told(most)} (infeasible)"
+        elif any(free[name] < wish[name] for name in wish):
+            yield f"{said}, {_told(free)} free"
+
+
+def _nearest(wish: dict[str, float], nodes: list[Mapping[str, float]]) -> dict[str, float]:
+    """Return what the node has, of what is wished, that comes nearest to all of it."""
+    have = [{name: node[name] for name in wish} for node in nodes]
+    return max(have, key=lambda one: min(one[name] / wish[name] for name in wish))
+
+
+def _told(resources: Mapping[str, float]) -> str:
+    return ", ".join(f"{count:g} {name}" for name, count in sorted(resources.items()))

@@ -1,0 +1,86 @@
+"""What a line says of Ray's tasks, and why nothing moves: each state made for real."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+
+from clusters.test_dask_looks import Watcher
+from jupyter_serprof.api import record
+from jupyter_serprof.experiments.engine import live
+from jupyter_serprof.probes.ray import looks
+
+pytestmark = pytest.mark.usefixtures("cluster")
+#: Workers do not find this file.
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # ray
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What tasks wait for, without giving their core back; all is told soon."""
+    monkeypatch.setattr(live, "AFTER_S", 0.1)
+    monkeypatch.setattr(live, "STILL_S", 0.3)
+    monkeypatch.setattr(looks, "_EVERY_S", 0.3)
+    monkeypatch.setattr(looks, "_PATIENCE_S", 5.0)
+    return tmp_path / "gate"
+
+
+def wait(gate: Path | None, *_: object) -> int:
+    while gate is not None and not gate.exists():
+        time.sleep(0.05)
+    return 1
+
+
+through: Any = ray.remote(wait)
+
+
+@ray.remote
+class Clerk:
+    """An actor that does one thing after the other."""
+
+    serve = staticmethod(wait)
+
+
+#: What the line says, and what is waited for meanwhile.
+STATES: dict[str, Callable[[Path], list[Any]]] = {
+    "Wait and fetch: 3 of 4 tasks, ": lambda gate: [
+        through.remote(each) for each in (gate, None, None, None)
+    ],
+    "; wait runs for  ... ; 1 task asks for 2 CPU, 1 CPU free": lambda gate: [
+        through.remote(gate),
+        through.options(num_cpus=2).remote(None),
+    ],
+    "; serve runs for  ... , 3 calls in the queue of its actor": lambda gate: list(
+        map(Clerk.remote().serve.remote, (gate, None, None, None))  # type: ignore[attr-defined]  # ray
+    ),
+    "; 1 task waits for what other tasks make": lambda gate: [
+        through.remote(None, through.remote(gate))
+    ],
+    "; a worker process is being started or its runtime environment is being made": lambda gate: [
+        through.options(runtime_env={"env_vars": {"OF": str(gate)}}).remote(gate)
+    ],
+    # What waits for ever is the last one; nothing else needs its answer.
+    "; 1 task asks for 64 CPU, no node has more than 2 CPU (infeasible)": lambda gate: [
+        through.remote(gate),
+        through.options(num_cpus=64).remote(None),
+    ][:1],
+}
+
+
+@pytest.mark.parametrize("words", STATES)
+def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
+    """Of those of this recording: what was submitted before is none of it."""
+    before = through.options(num_cpus=0).remote(gate)
+    watcher = Watcher(words, gate.touch)
+
+    with record("wait", live=watcher):
+        ray.get(STATES[words](gate))
+
+    assert watcher.said
+    assert ray.get(before) == 1
