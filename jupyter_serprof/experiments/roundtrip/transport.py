@@ -116,7 +116,7 @@ class TransportRuns(Runs):
     facts
         What the transport knows of the latest one.
     took_s
-        What the latest one took in all, with what is done about it.
+        What the latest one took with its recording; looking at what came back is no part of it.
     loops
         Runs in one recording; None until the first warm run told.
     latest

@@ -300,10 +300,9 @@ class RoundTrip:
         finally:
             # Of one that failed, too: nothing else may ever tell when this was, and where.
             self._latest = runs.latest or self._latest
+        runs.took_s = self._budget.used_s - used_s
         if witness:
             runs.checked = checked_result(self._value, result, witness)
-        del result
-        runs.took_s = self._budget.used_s - used_s
 
     def _described(self, transport: Transport, runs: TransportRuns) -> Variant:
         totals = bytes_written(runs.cold) if runs.cold else {}

@@ -220,6 +220,24 @@ def test_the_budget_is_kept(
     assert notes == [wanted] * bool(said)
 
 
+def test_comparing_what_came_back_makes_no_run_long(clock: TickClock, fakes: Fakes) -> None:
+    """What takes 10 ms has two warm runs, however long its result was looked at."""
+
+    class Slow(Equal):
+        def __eq__(self, _: object) -> bool:
+            clock.advance_ms(6000)
+            return True
+
+        __hash__ = None
+
+    add_fake(fakes, "a", functools.partial(clock.advance_ms, 7000))
+    add_fake(fakes, "b", lambda: (clock.advance_ms(10), Slow())[1])  # type: ignore[func-returns-value]
+
+    sweep = run(RoundTrip(Slow(), transports=["a", "b"]))
+
+    assert [point.variant for point in sweep.points] == ["a", "b", "b", "b"]
+
+
 @pytest.mark.parametrize("repeat", [0, -1, 1001, True, 2.5, "3"])
 def test_repeat_is_bounded(repeat: Any) -> None:
     """A bad number of runs is refused before anything runs."""
