@@ -433,3 +433,41 @@ def test_totals_are_exact_where_few_tasks_are_kept_with_their_details() -> None:
     assert row(trace, "ray.execute").count == 305
     assert len(spans(trace, "ray.task.put")) <= 2 * 25
     assert probe(trace).level == "pickle, agent + events: 305 of 305 tasks seen"
+
+
+def test_a_task_that_ray_tells_no_events_of_is_told_by_its_agent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As Ray Serve has it: the road is there, without what only events tell."""
+    monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 2)
+
+    @_remote
+    def work(value: Any) -> Any:
+        return ray.get(ray.put(value))
+
+    quiet = work.options(enable_task_events=False)
+
+    value, trace = recorded(lambda: ray.get(quiet.remote(3)))
+
+    stages = {span.stage for span in trace.spans}
+    assert value == 3
+    assert {"ray.load", "ray.arguments", "ray.execute", "ray.task.put", "ray.outputs"} <= stages
+    assert not stages & {"ray.deps", "ray.lease", "ray.push", "ray.reply"}
+    assert probe(trace).level == "pickle, agent: 1 of 1 task seen"
+    assert probe(trace).unseen == ()
+
+
+def test_the_headline_of_a_first_task_says_what_its_worker_did() -> None:
+    """A process that starts and imports is not "Schedule"."""
+
+    @_remote
+    def first(values: Any) -> int:
+        return len(values)
+
+    fresh = {"env_vars": {"SERPROF_TEST": uuid4().hex}}
+
+    _, trace = recorded(lambda: ray.get(first.options(runtime_env=fresh).remote(np.arange(9))))
+
+    assert trace.summary is not None
+    assert has_row(trace, "ray.worker.start")
+    assert "worker start and imports" in trace.summary.headline

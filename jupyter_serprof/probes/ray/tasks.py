@@ -210,7 +210,7 @@ def add_task_spans(
         tasks, why = None, f"the road of tasks ({type(error).__name__}: {error})"
     known = {bytes(task.task_id) for task in tasks or ()}
     found = _noted(notes, run, len(known | set(filter(None, submitted))))
-    missing, count = _missing(tasks or (), submitted)
+    missing, count = _missing(tasks or (), submitted, (each.ident for each in found.attempts))
     mine = known | set(filter(None, submitted))
     if tasks is None:  # nobody else says which tasks they submitted in turn
         mine |= {each.ident for each in found.attempts if each.begin >= run.start}
