@@ -32,7 +32,10 @@ nitpicky = True
 html_theme = "furo"
 html_static_path = ["site"]
 html_css_files = ["site.css"]
-html_js_files = ["pictures.js"]
+html_js_files = ["site.js"]
+# Summaries would be fetched, which plain files do not allow.
+html_show_search_summary = False
+html_search_scorer = str(Path(__file__).with_name("site") / "scorer.js")
 html_copy_source = html_show_sourcelink = html_show_sphinx = False
 html_extra_path: list[str] = []
 # No link to a place that nobody has told us; the theme would draw an empty one.
