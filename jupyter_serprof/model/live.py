@@ -60,8 +60,8 @@ class LiveFacts:
         if self.done is not None and self.total is not None:
             known = f"{format_count(self.done)} of {counted(self.total, self.unit)}"
             parts = [f"{self.title}: {known}" if self.title else known, *parts]
-        elif self.title:
-            parts = [self.title, *parts]
+        else:
+            parts = [self.title or "Running", *parts]
         line = clean("; ".join(filter(None, (", ".join(parts), self.why))))
         return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
