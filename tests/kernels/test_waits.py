@@ -51,7 +51,7 @@ def test_a_line_becomes_the_picture(told: Kernel, code: str) -> None:
     assert len(lines) > 3
     assert len({content["transient"]["display_id"] for content in lines}) == 1
     assert all(len(json.dumps(content["data"])) <= 1_000 for content in lines[:-1])
-    assert "Wait in this process, " in lines[-2]["data"]["text/plain"]
+    assert "Wait in this process, " in lines[-3]["data"]["text/plain"]
     assert MIME_TYPE in lines[-1]["data"]
 
 

@@ -66,9 +66,10 @@ class Live:
             if self._is_over or self._widget is not None or set(_SHOWN) - {self}:
                 return
             self._ran_s = facts.ran_s
-            if facts.is_over:
-                if self._name:
-                    self.close()
+            if facts.is_over and self._name:
+                self.close()
+            elif facts.is_over and self._handle is not None:
+                self._put({"text/plain": f"{seconds_text(facts.ran_s)}; making the picture"})
             elif self._hooks is not None:
                 if self not in _SHOWN:
                     self._hooks.append(self._heard)
