@@ -133,8 +133,8 @@ def test_a_scheduler_that_stands_still_or_dies_is_told(tmp_path: Path) -> None:
         words = "Wait for the cluster, ... ; the scheduler is busy: it has not answered for "
         watcher = Watcher(words, partial(outside.scheduler.send_signal, signal.SIGCONT))
 
+        client.wait_for_workers(1)
         with record("busy", live=watcher), suppress(Exception):
-            client.submit(pow, 2, 2).result(60)
             outside.scheduler.send_signal(signal.SIGSTOP)
             client.submit(pow, 2, 3).result(60)
             outside.scheduler.kill()

@@ -47,7 +47,7 @@ def cluster_facts(looks: Iterable[Looks], caller: str) -> LiveFacts | None:
     for each in looks:
         each.is_watched, asked_s = True, each.asked_s
         known.append(_facts(each.seen, caller, time.monotonic() - asked_s if asked_s else 0.0))
-    left = lambda facts: (facts.total or 0) - (facts.done or 0)  # noqa: E731
+    left = lambda one: ((one.total or 0) - (one.done or 0), len(one.why))  # noqa: E731
     return max(known, key=left, default=None)
 
 
@@ -68,7 +68,7 @@ def _why(seen: dict[str, Any], silent_s: float) -> Iterator[str]:
     """Yield what keeps tasks from ending, the surest first."""
     if silent_s > _BUSY_S:
         yield f"the scheduler is busy: it has not answered for {seconds_text(silent_s)}"
-    if not seen:
+    if not seen.get("tasks", 0) > seen.get("done", 0):
         return
     workers, (paused, fullest), (unfit, wish) = seen["workers"], seen["paused"], seen["unfit"]
     if not workers:
