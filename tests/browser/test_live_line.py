@@ -55,4 +55,3 @@ def test_a_line_grows_while_the_cell_waits_and_becomes_the_picture(
 
     outputs = page.evaluate(OUTPUTS)
     assert [MIME_TYPE in one.get("data", {}) for one in outputs] == [False, True, False]
-    page.evaluate("() => globalThis.jupyterapp.commands.execute('kernelmenu:shutdown')")

@@ -42,7 +42,6 @@ class Watcher:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tell at once, and why nothing moves after a moment."""
     monkeypatch.setattr(live, "AFTER_S", 0.1)
     monkeypatch.setattr(live, "STILL_S", 0.3)
 
@@ -55,7 +54,6 @@ def client() -> Iterator[Client]:
 
 @pytest.fixture
 def gate(client: Client) -> Event:
-    """What tasks wait for."""
     made = Event("gate", client=client)
     made.clear()
     return made
@@ -71,7 +69,6 @@ def pause_above(share: float, dask_worker: Any) -> None:
 
 
 def test_tasks_are_counted_while_the_thread_is_blocked(gate: Event) -> None:
-    """All of the graph, not only what is asked for."""
     watcher = Watcher("Execution: 11 of 12 tasks, ", gate.set)
     parts = [delayed(abs)(at) for at in range(10)]
 
@@ -80,13 +77,26 @@ def test_tasks_are_counted_while_the_thread_is_blocked(gate: Event) -> None:
     assert watcher.said
 
 
-def test_a_task_that_no_worker_fits_is_told_with_what_it_asks_for(client: Client) -> None:
+@pytest.mark.parametrize(
+    ("share", "asked", "words"),
+    [
+        (0.9, {"GPU": 2}, "; 1 task asks for GPU 2, which none of 2 workers has"),
+        (1e-6, None, "; 2 of 2 workers paused, memory  ...  % full"),
+    ],
+)
+def test_what_keeps_a_task_from_workers_is_told(
+    client: Client, share: float, asked: dict[str, float] | None, words: str
+) -> None:
     future: Any = None
-    words = "; 1 task asks for GPU 2, which none of 2 workers has"
-    watcher = Watcher(words, lambda: future.cancel())  # noqa: PLW0108  (made later)
 
-    with record("unfit", live=watcher), suppress(Exception):
-        future = client.submit(abs, 0, resources={"GPU": 2})
+    def free() -> None:
+        client.run(pause_above, 0.9)
+        future.cancel()
+
+    client.run(pause_above, share)
+    watcher = Watcher(words, free)
+    with record("kept", live=watcher), suppress(Exception):
+        future = client.submit(abs, len(words), resources=asked)
         future.result(60)
 
     assert watcher.said
@@ -104,17 +114,6 @@ def test_a_task_much_longer_than_its_siblings_is_told(client: Client, gate: Even
     assert watcher.said
 
 
-def test_paused_workers_are_told_with_how_full_they_are(client: Client) -> None:
-    client.run(pause_above, 1e-6)
-    words = "; 2 of 2 workers paused, memory  ...  % full"
-    watcher = Watcher(words, partial(client.run, pause_above, 0.9))
-
-    with record("paused", live=watcher):
-        client.submit(abs, 1).result(60)
-
-    assert watcher.said
-
-
 def test_a_cluster_without_workers_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     with LocalCluster(n_workers=0, processes=False, **KIND) as cluster, Client(cluster) as client:
         words = "; no worker is there: client.cluster.scale(2)"
@@ -128,7 +127,6 @@ def test_a_cluster_without_workers_is_told(capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_a_scheduler_that_stands_still_or_dies_is_told(tmp_path: Path) -> None:
-    """No stage is made up."""
     with outside_cluster(tmp_path, 1) as outside, Client(outside.address) as client:
         words = "Wait for the cluster, ... ; the scheduler is busy: it has not answered for "
         watcher = Watcher(words, partial(outside.scheduler.send_signal, signal.SIGCONT))

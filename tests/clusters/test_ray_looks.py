@@ -38,15 +38,8 @@ def wait(gate: Path | None, *_: object) -> int:
 
 
 through: Any = ray.remote(wait)
-
-
-@ray.remote
-class Clerk:
-    """An actor that does one thing after the other."""
-
-    serve = staticmethod(wait)
-
-
+#: An actor that does one thing after the other.
+Clerk: Any = ray.remote(type("Clerk", (), {"serve": staticmethod(wait)}))
 #: What the line says, and what is waited for meanwhile.
 STATES: dict[str, Callable[[Path], list[Any]]] = {
     "Wait and fetch: 3 of 4 tasks, ": lambda gate: [
@@ -57,7 +50,7 @@ STATES: dict[str, Callable[[Path], list[Any]]] = {
         through.options(num_cpus=2).remote(None),
     ],
     "; serve runs for  ... , 3 calls in the queue of its actor": lambda gate: list(
-        map(Clerk.remote().serve.remote, (gate, None, None, None))  # type: ignore[attr-defined]  # ray
+        map(Clerk.remote().serve.remote, (gate, None, None, None))
     ),
     "; 1 task waits for what other tasks make": lambda gate: [
         through.remote(None, through.remote(gate))

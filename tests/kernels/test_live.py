@@ -124,14 +124,8 @@ def test_a_terminal_prints_the_end_only() -> None:
     program = f"{watch}{SLOW}\n%serprof --transports pickle --repeat 3 Slow()\nprint('end')\n"
     check = "import sys; print('widgets', 'ipywidgets' in sys.modules)"
 
-    command = [
-        sys.executable,
-        "-m",
-        "IPython",
-        "--no-banner",
-        "--colors=NoColor",
-        "--simple-prompt",
-    ]
+    flags = "--no-banner --colors=NoColor --simple-prompt"
+    command = [sys.executable, "-m", "IPython", *flags.split()]
     typed = f"%load_ext jupyter_serprof\nimport time, pickle\n{program}{check}\n"
     said = subprocess.run(
         [*command, "-c", f"get_ipython().run_cell({typed!r})"],

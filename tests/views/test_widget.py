@@ -5,18 +5,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 from pythons import python
 
 from jupyter_serprof.model import Sweep, Trace, UsageError, load, to_document
 from jupyter_serprof.model.anatomy import Anatomy
-from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.testing import make_trace
-from jupyter_serprof.views.notebook import live as live_module
 from jupyter_serprof.views.notebook import widget as widget_module
-from jupyter_serprof.views.notebook.live import Live
 from jupyter_serprof.views.notebook.widget import WIDGET_VIEW, front_end, widget_for, widget_view
 from jupyter_serprof.views.text import text
 
@@ -114,67 +110,6 @@ def test_a_widget_of_an_unknown_view_is_refused() -> None:
     """The names are those of ``text.VIEWS``."""
     with pytest.raises(UsageError):
         widget_for(small(), view="pie")
-
-
-class Screen:
-    """Stands in for IPython's display: keeps what was shown, and in which handle."""
-
-    def __init__(self) -> None:
-        self.shown: list[dict[str, Any]] = []
-
-    def display(self, data: dict[str, Any], **__: object) -> "Screen":
-        self.shown.append(data)
-        return self
-
-    def update(self, data: dict[str, Any], **_: object) -> None:
-        self.shown.append(data)
-
-
-@pytest.fixture
-def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """Be in a notebook."""
-    made = Screen()
-    monkeypatch.setattr(live_module, "front_end", lambda: "jupyter")
-    monkeypatch.setattr(live_module, "display", made.display)
-    return made
-
-
-def test_a_live_view_ends_as_the_document(screen: Screen) -> None:
-    """First the widget, at the end the form that is saved: no widget in it."""
-    live = Live()
-
-    live.show(small("first"))
-    live.show(small("half"))
-    live.replace(small("last"))
-
-    first, last = screen.shown
-    assert WIDGET_VIEW in first
-    assert MIME_TYPE not in first
-    assert WIDGET_VIEW not in last
-    assert last[MIME_TYPE]["name"] == "last"
-
-
-def test_a_document_takes_the_place_of_the_picture(screen: Screen) -> None:
-    """Whoever has the last document gives it; where no picture is, it is told so."""
-    live = Live()
-
-    early = live.replace(small("early"))
-    live.show(small("first"))
-    replaced = live.replace(small("last"))
-    again = live.replace(small("again"))
-
-    assert (early, replaced, again) == (False, True, False)
-    assert [data.get(MIME_TYPE, {}).get("name") for data in screen.shown] == [None, "last"]
-
-
-@pytest.mark.parametrize(("front", "seen"), [("jupyter", True), ("terminal", False)])
-def test_a_live_view_knows_whether_it_is_seen(
-    monkeypatch: pytest.MonkeyPatch, front: str, *, seen: bool
-) -> None:
-    """Terminals and programs get the end only: what is on the way need not be made."""
-    monkeypatch.setattr(live_module, "front_end", lambda: front)
-
-    assert Live().is_seen is seen
 
 
 def test_a_live_view_loads_no_library_that_is_measured() -> None:
