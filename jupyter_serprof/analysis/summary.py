@@ -74,7 +74,7 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         cause = trace.findings[0]
         part = cause.share
         of_time = f", {format_share(part, decimals=0)} of the time" if part is not None else ""
-        return f"{taken}: {cause.title}{of_time * (' of the time' not in cause.title)}"
+        return f"{taken}: {cause.title}{of_time * ('% of' not in cause.title)}"
     causes = sorted(_causes(trace, waterfall), key=lambda cause: -cause.self_ns)
     biggest = next((cause for cause in causes if cause.key != RECORDING), None)
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
@@ -273,10 +273,8 @@ def _worker_facts(trace: Trace) -> list[str]:
     if not threads or not trace.wall_ns:
         return []
     share = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
-    if threads == 1:
-        return [f"1 worker thread busy {share} of the time"]
-    count = counted(threads, "worker thread")
-    return [f"{count} busy {share} each"]
+    whose = "its" if threads == 1 else "their"
+    return [f"{counted(threads, 'worker thread')} busy {share} of {whose} time"]
 
 
 def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:

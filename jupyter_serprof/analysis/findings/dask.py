@@ -76,11 +76,10 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     name, count = _largest_prefix(trace)
     of = f"; {format_count(count)} of them are `{name}`" if name else ""
     busy = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
-    who = "each worker thread" if threads > 1 else "the worker thread"
     yield Finding(
         "dask.tiny-tasks",
         "warn",
-        f"{format_count(tasks)} tasks too small, {who} computed {busy} of the time",
+        f"{format_count(tasks)} tasks too small, workers computed {busy} of their time",
         {
             "tasks": tasks,
             "prefix": name or None,
