@@ -24,7 +24,6 @@ LINE = "Execution: 12 of 37 tasks, 6.1 s, 10 to 15 s left"
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Be in a notebook that somebody looks at: what is displayed in it."""
     made: list[dict[str, Any]] = []
 
     def display(data: dict[str, Any], **_: object) -> Any:
@@ -37,7 +36,6 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def test_a_document_takes_the_place_of_the_picture(shown: list[dict[str, Any]]) -> None:
-    """Where no picture is, it is told so."""
     live, trace = Live(), make_trace([("gc", "client/main", 0, 1)])
 
     placed = [live.replace(trace), live.show(trace), live.replace(trace), live.replace(trace)]  # type: ignore[func-returns-value]
