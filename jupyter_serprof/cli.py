@@ -185,7 +185,7 @@ def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep
     if options.transports and not code.is_expression:
         message = "--transports sends a value, and the statement is none. Move it to -s"
         raise UsageError(message)
-    tell = None if options.quiet else api.Live(name).tell
+    tell = None if options.quiet else api.Live().tell
     first = api.record(name, detail=options.detail, blame=options.blame, live=tell)
     with first:
         value = code.call()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from io import StringIO
 from types import SimpleNamespace
 from typing import Any
@@ -67,7 +68,7 @@ def test_of_nested_ones_the_outermost_shows_a_line_of_a_thousand_bytes(
 
 def test_in_a_terminal_one_line_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """And taken away at the end; where nobody looks nothing is written."""
-    terminal, live = StringIO(), Live("load")
+    terminal, live = StringIO(), Live()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("TERM", "xterm")
@@ -75,6 +76,7 @@ def test_in_a_terminal_one_line_is_written_again(monkeypatch: pytest.MonkeyPatch
     live.tell(FACTS)
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     live.tell(FACTS)
-    live.tell(LiveFacts(is_over=True))
+    live.tell(replace(FACTS, is_over=True))
+    live.tell(FACTS)  # of what follows: the runs of an experiment
 
-    assert terminal.getvalue() == f"\r\x1b[K{LINE[:39]}\r\x1b[K"
+    assert terminal.getvalue() == f"\r\x1b[K{LINE[:39]}\r\x1b[K\r\x1b[K{LINE[:39]}"

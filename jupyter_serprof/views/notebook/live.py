@@ -78,7 +78,7 @@ class Live:
             elif _is_terminal():
                 _SHOWN.add(self)
                 self._is_on_terminal = True
-                width = shutil.get_terminal_size().columns - 1
+                width = 0 if facts.is_over else shutil.get_terminal_size().columns - 1
                 print(f"{_FRESH_LINE}{str(facts)[:width]}", end="", file=sys.stderr, flush=True)  # noqa: T201
 
     def show(self, doc: Trace | Sweep) -> None:
