@@ -18,7 +18,7 @@ import threading
 import time
 from importlib import import_module
 
-from .contact import OPEN, SPACE, Contact
+from .contact import OPEN, RPC_S, SPACE, Contact
 from .hooks import (
     EAR,
     MISSING,
@@ -71,7 +71,7 @@ class Stay:
     def is_wanted(self) -> bool:
         """Tell whether the recording still lasts."""
         start = time.monotonic()
-        is_there = _gcs().internal_kv_exists(self.key, SPACE)
+        is_there = _gcs().internal_kv_exists(self.key, SPACE, timeout=RPC_S)
         calm_s = min(_MOST_PAUSE_S, _CALM * (time.monotonic() - start))
         self.pause_s = max(self.period_s, calm_s)
         return bool(is_there) and time.time_ns() < self.until_ns
@@ -200,7 +200,10 @@ def _wake() -> None:
 
 def _send() -> None:
     ledger = EAR.ledger
-    if ledger is None or not _STAY or not _gcs().internal_kv_exists(_STAY[0].key + OPEN, SPACE):
+    if ledger is None or not _STAY:
+        return
+    key, gcs = _STAY[0].key, _gcs()
+    if not gcs.internal_kv_exists(key + OPEN, SPACE, timeout=RPC_S):
         return
     core = sys.modules["ray._private.worker"].global_worker.core_worker
     process = {
@@ -213,8 +216,8 @@ def _send() -> None:
     packed = marshal.dumps(report)
     if len(packed) > _MOST_BYTES:
         packed = marshal.dumps({**report, "kept": []})
-    at = b":".join((_STAY[0].key, b"notes", core.get_worker_id().binary()))
-    _gcs().internal_kv_put(at, packed, True, SPACE)
+    at = b":".join((key, b"notes", core.get_worker_id().binary()))
+    gcs.internal_kv_put(at, packed, True, SPACE, timeout=RPC_S)
 
 
 def _tend() -> None:

@@ -69,7 +69,7 @@ def boot(key, call, wanted):
 #: long at most, all of them so long, s. Who is busy for longer has the agent after that.
 _WAIT_S, _WAITS_S = 0.1, 0.3
 #: What takes longer is given up, s: a call of the user's waits for it.
-_RPC_S = 1.0
+RPC_S = 1.0
 
 
 class _Boot:
@@ -127,7 +127,7 @@ class Contact:
             return
         at = self._at(b"RemoteFunction", function._function_descriptor)
         # Another thread may be about to publish it, under the id that it finds then.
-        if self.worker.gcs_client.internal_kv_exists(at, SPACE, timeout=_RPC_S):
+        if self.worker.gcs_client.internal_kv_exists(at, SPACE, timeout=RPC_S):
             self.function_published(function)
 
     def function_published(self, function: Any) -> None:
@@ -251,7 +251,7 @@ class Contact:
     def _publish(self, at: bytes, info: dict[str, Any], more: dict[str, Any]) -> None:
         job = {"job_id": self.worker.current_job_id.binary(), "collision_identifier": b""}
         packed = pickle.dumps({**job, **info, **more}, 4)
-        self.worker.gcs_client.internal_kv_put(at, packed, True, SPACE, timeout=_RPC_S)
+        self.worker.gcs_client.internal_kv_put(at, packed, True, SPACE, timeout=RPC_S)
 
     def _close(self, start: int) -> None:
         if len(self.windows) < 10_000:  # noqa: PLR2004  (of functions and actors, not of calls)
