@@ -83,6 +83,8 @@ class Notes:
         When each worker's process was made, by its id, ns of the recorder's clock.
     troubles
         What did not work, in words.
+    is_awaited
+        Whether an agent may be there that has not told anything yet.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -90,6 +92,7 @@ class Notes:
     totals: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     begun: dict[bytes, int] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
+    is_awaited: bool = False
 
     @property
     def count(self) -> int:
@@ -178,7 +181,7 @@ class Agents:
         wall_offset
             Added to a time of the recorder's clock it gives the time of day, ns.
         """
-        found = Notes(troubles=list(self.troubles))
+        found = Notes(troubles=list(self.troubles), is_awaited=bool(self.contacts))
         for contact in self.contacts.values():
             for at, packed in self._reports(contact):
                 kind, _, worker = at.removeprefix(contact.key + b":").partition(b":")

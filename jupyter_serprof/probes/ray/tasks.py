@@ -234,19 +234,20 @@ def add_task_spans(
 
 
 #: Agents send what is new within some ms, of many tasks four times a second.
-_NOTES_S = 0.6
+_NOTES_S, _FIRST_S = 0.6, 0.15
 
 
 def _noted(notes: Callable[[], Notes], run: Page, wanted: int) -> Notes:
     """Read what the agents noted; who was late is waited for a moment."""
-    until = time.monotonic() + _NOTES_S
+    start = time.monotonic()
     while True:
         try:
             found = _asked(notes, time.monotonic() + _SILENCE_S)
         except Exception as error:  # noqa: BLE001  (private to Ray, as above)
             return Notes(troubles=[f"their notes ({type(error).__name__})"])
-        is_late = 0 < found.count < wanted and not run.is_interrupted
-        if not is_late or time.monotonic() > until:
+        patience_s = _NOTES_S if found.count else _FIRST_S * found.is_awaited
+        is_late = found.count < wanted and not run.is_interrupted
+        if not is_late or time.monotonic() - start >= patience_s:
             return found
         time.sleep(_POLL_S)
 
