@@ -54,7 +54,8 @@ class Case:
 def cases(root: Path) -> tuple[Case, ...]:
     """Return all of them, as the corpus and docs/causes.md have them."""
     rows = {row["title"]: row for row in _rows(root)}
-    return tuple(_case(entry, rows.get(entry.title)) for entry in entries([]) if entry.rule)
+    pictures = {path.name.partition(".serprof")[0] for path in (root / "docs/documents").iterdir()}
+    return tuple(_case(e, rows.get(e.title), pictures) for e in entries([]) if e.rule)
 
 
 def _rows(root: Path) -> Iterator[dict[str, str]]:
@@ -63,12 +64,13 @@ def _rows(root: Path) -> Iterator[dict[str, str]]:
             yield match.groupdict("")
 
 
-def _case(entry: Entry, row: dict[str, str] | None) -> Case:
-    """Take the finding from the table: what it did not tell is no case of its rule."""
+def _case(entry: Entry, row: dict[str, str] | None, pictures: set[str]) -> Case:
+    """Take the finding from the table, or a picture: what neither tells is no case of its rule."""
     prepare = inspect.unwrap(entry.prepare)
     source = inspect.getsource(prepare)
     (function,) = ast.parse(source).body
-    told = (entry.rule, "") if row is None else (row["rule"], row["gain"])
+    is_seen = f"{entry.rule}@{entry.name}" in pictures
+    told = (entry.rule if row is None or is_seen else row["rule"], row["gain"] if row else "")
     around = _around(prepare.__module__)
     is_function = isinstance(function, ast.FunctionDef)
     programs = _programs(function, source, around) if is_function else ("", "")

@@ -131,11 +131,13 @@ def _page(each: Found, root: Path) -> Iterator[str]:
     own = written(root).get(each.key, {})
     yield f"# {title_of(each, root)}\n"
     yield f"The finding `{each.key}`. {_plain(each.does)}\n"
-    yield from _picture(each, root)
-    yield from _says(each)
+    saved = next((root / "docs/documents").glob(f"{each.key}@*.json"), None)
+    yield from _picture(each, root, saved)
+    measured = tuple(f for f in load(saved).findings if f.rule == each.key) if saved else ()
+    yield from _says(measured[:1] or each.examples[:2])
     if "why" in own:
         yield f"## Why it happens\n\n{own['why'].strip()}\n"
-    yield from _remedies(each)
+    yield from _remedies(each, measured)
     yield from _programs(mine)
     yield from _gains(mine)
     yield from _read_on(mine)
@@ -145,8 +147,7 @@ def _plain(docstring: str) -> str:
     return re.sub(r"``([^`]*)``", r"`\1`", docstring)
 
 
-def _picture(each: Found, root: Path) -> Iterator[str]:
-    saved = next((root / "docs/documents").glob(f"{each.key}@*.json"), None)
+def _picture(each: Found, root: Path, saved: Path | None) -> Iterator[str]:
     if saved is not None:
         name = saved.name.partition("@")[2].partition(".")[0]
         titles = (case.title for case in cases(root) if case.name == name)
@@ -157,19 +158,19 @@ def _picture(each: Found, root: Path) -> Iterator[str]:
         yield "A trace that was made for the tests of this finding, not a measured one.\n"
 
 
-def _says(each: Found) -> Iterator[str]:
-    if each.examples:
+def _says(examples: tuple[Finding, ...]) -> Iterator[str]:
+    if examples:
         yield "## What it says\n"
-        for example in each.examples[:2]:
+        for example in examples:
             because = f", because {example.because}" if example.because else ""
             yield f"> {example.title}{because}\n"
 
 
-def _remedies(each: Found) -> Iterator[str]:
-    lines = [e.remedy for e in each.examples] + [
+def _remedies(each: Found, measured: tuple[Finding, ...]) -> Iterator[str]:
+    lines = [e.remedy for e in (*measured, *each.examples)] + [
         f"{remedy.code}" for remedy in REMEDIES.values() if remedy.rule == each.key and remedy.code
     ]
-    if lines := list(dict.fromkeys(filter(None, lines))):
+    if lines := list(dict.fromkeys(line for line in lines if line.partition("#")[0].strip())):
         yield "## What to type instead\n"
         yield "The line names your own variables where the code of the cell tells them.\n"
         yield "```{code-block} text\n:class: remedy\n\n" + "\n".join(lines[:4]) + "\n```\n"
