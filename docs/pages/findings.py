@@ -130,13 +130,15 @@ def _page(each: Found, root: Path) -> Iterator[str]:
     mine = [case for case in cases(root) if case.rule == each.key]
     own = written(root).get(each.key, {})
     yield f"# {title_of(each, root)}\n"
-    yield f"The finding `{each.key}`. {_plain(each.does)}\n"
+    yield f"The finding `{each.key}`.\n"
     saved = next((root / "docs/documents").glob(f"{each.key}@*.json"), None)
     yield from _picture(each, root, saved)
     measured = tuple(f for f in load(saved).findings if f.rule == each.key) if saved else ()
     yield from _says(measured[:1] or each.examples[:2])
     if "why" in own:
         yield f"## Why it happens\n\n{own['why'].strip()}\n"
+    if each.does:
+        yield f"## What the rule does\n\n{_plain(each.does)}\n"
     yield from _remedies(each, measured)
     yield from _programs(mine)
     yield from _gains(mine)
