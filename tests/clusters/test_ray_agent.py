@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, cast
 from uuid import uuid4
@@ -471,3 +471,36 @@ def test_the_headline_of_a_first_task_says_what_its_worker_did() -> None:
     assert trace.summary is not None
     assert has_row(trace, "ray.worker.start")
     assert "worker start and imports" in trace.summary.headline
+
+
+def test_the_items_of_a_generator_are_told_apart_from_what_happens_to_them() -> None:
+    """What its code takes, and storing them or waiting for who takes them; errors as without."""
+
+    @_remote
+    def items(count: int) -> Iterator[int]:
+        for number in range(count):
+            time.sleep(0.02)
+            yield number
+        if count > 3:
+            raise ValueError(count)
+
+    def take(count: int) -> Any:
+        return [ray.get(each) for each in items.remote(count)]
+
+    bounded = items.options(_generator_backpressure_num_objects=1)
+
+    def slowly() -> None:
+        for each in bounded.remote(3):
+            time.sleep(0.1)
+            ray.get(each)
+
+    without = _failures(lambda: take(4))
+    values, trace = recorded(lambda: take(3))
+    within, _ = recorded(lambda: _failures(lambda: take(4)))
+    _, slow = recorded(slowly)
+
+    assert values == [0, 1, 2]
+    assert within == without
+    assert _inside(trace, "ray.generator.user") >= 0.99 * 60e6
+    assert len(spans(trace, "ray.generator.user")) >= 3
+    assert _inside(slow, "ray.generator.out") >= 0.9 * 100e6 > _inside(trace, "ray.generator.out")

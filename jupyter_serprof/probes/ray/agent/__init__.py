@@ -27,6 +27,7 @@ from .hooks import (
     patch,
     put_back,
     replace,
+    stepped,
     timed,
     without_us,
 )
@@ -36,6 +37,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+#: What a function is taken through on its way to Ray, too.
+__all__ = ["start", "stepped"]
 
 _LOCK = threading.RLock()
 _WAKE = threading.Event()

@@ -63,7 +63,8 @@ def boot(key, call, wanted):
         return known or manager._load_actor_class_from_gcs(worker.current_job_id, descriptor)
     if not manager._function_execution_info.get(ident):
         manager.fetch_and_register_remote_function(at)
-    return manager._function_execution_info[ident].function
+    function, agent = manager._function_execution_info[ident].function, sys.modules.get(call[0])
+    return agent.stepped(function) if agent else function
 """
 #: Living actors are waited for, as one of several threads may begin the call behind ours: each so
 #: long at most, all of them so long, s. Who is busy for longer has the agent after that.
