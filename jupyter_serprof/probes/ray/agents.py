@@ -1,7 +1,7 @@
 """The agents of a recording: brought by what it submits, asked for their notes, taken away.
 
-They come at the first submission, also on a Ray that was started in the recording; what this
-process itself calls of Ray for them is no call of the user. ``SERPROF_RAY_AGENT=0`` in the
+They go with what is submitted, also on a Ray that was started in the recording; what this process
+itself calls of Ray for them is no call of the user. ``SERPROF_RAY_AGENT=0`` in the
 environment keeps them away. One recording beside another one of this process shares its agents.
 """
 
@@ -14,6 +14,7 @@ import sys
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
@@ -203,7 +204,8 @@ class Agents:
     def forget(self) -> None:
         """Take the reports away: they are read."""
         for contact in self.contacts.values() if self.users == 0 else ():
-            self._taken[contact.key] = self._reports(contact)
+            with suppress(Exception):  # what is left ends with the job
+                self._taken[contact.key] = self._reports(contact)
             self._drop(contact, contact.key + b":", is_prefix=True)
 
 
@@ -230,12 +232,14 @@ _JOINING = Lock()
 
 
 def join() -> Agents:
-    """Return the agents for a recording that begins."""
+    """Return the agents for a recording that begins; their source is at hand where Ray runs."""
     with _JOINING:
         if not _CURRENT:
             _CURRENT.append(Agents())
-        _CURRENT[0].users += 1
-        return _CURRENT[0]
+        agents = _CURRENT[0]
+        agents.users += 1
+    _met(lambda _: None)
+    return agents
 
 
 def quit_agents(agents: Agents) -> None:

@@ -335,6 +335,8 @@ class RayDriverProbe(Probe):
             tell_habits(submitted, FUNCTIONS, METHODS)
             if self._seen.missing:
                 note_unseen_roads(run.drafts, submitted)
+        if self._agents is not None and not silent:
+            self._agents.forget()
 
     def level(self) -> str:
         """Return the rung: outer, wrappers or pickle; of tasks, who told of how many."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import weakref
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
@@ -127,9 +126,6 @@ def add_tasks(run: Page, submitted: Sequence[Draft], agents: Agents | None) -> C
         return add_task_spans(run, idents, read, sent)
     finally:
         run.tables += [table for notes in taken for table in task_tables(notes)]
-        if taken:  # it answered
-            with suppress(Exception):  # what is left ends with the job
-                agents.forget()
 
 
 def task_tables(notes: Notes) -> Iterator[Table]:
