@@ -82,7 +82,7 @@ def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
 def pickle_places(module: str) -> list[Place]:
     """Return the places of a module that has the four functions of pickle."""
     place = partial(Place, faults="thread", joins=True)
-    keep = partial(_keep_refused, takes_functions=module != "pickle")
+    keep = partial(keep_refused, takes_functions=module != "pickle")
     dumps = partial(place, stage=DUMPS_ROLE, role=DUMPS_ROLE, inside=_INSIDE_DUMPS, failed=keep)
     loads = partial(place, stage=LOADS_ROLE, role=LOADS_ROLE, inside=_INSIDE_LOADS)
     return [
@@ -110,7 +110,8 @@ def _mark_of(error: BaseException) -> object:
     return id(error), list(map(id, _ARGS(error, type(error))))
 
 
-def _keep_refused(error: BaseException, args: Sequence[object], *, takes_functions: bool) -> None:
+def keep_refused(error: BaseException, args: Sequence[object], *, takes_functions: bool) -> None:
+    """Keep what a pickler was called with, and what holds it: it is named from the outside."""
     if is_a(error, _OF_A_PART):
         _REFUSED.extend((_mark_of(error), value, takes_functions) for value in args[:1])
 
@@ -125,7 +126,7 @@ def refused_part(error: BaseException | None) -> Culprit | None:
     met = set[int]()
     while last and error is not None and id(error) not in met:
         met.add(id(error))
-        for _, value, takes in [one for one in last if one[0] == _mark_of(error)]:
+        for _, value, takes in [one for one in last[::-1] if one[0] == _mark_of(error)]:
             is_of_ray = type(value) is list and len(value) == 1 and not notebook_name(value)
             part = value[0] if is_of_ray else value
             for found in find_culprits(part, "", _SECONDS, takes_functions=takes, is_careful=True):

@@ -7,7 +7,7 @@ import textwrap
 import threading
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,24 @@ def test_an_unpicklable_object_raises_what_ray_raises() -> None:
     trace = trace_of(recording)
     assert trace.outcome == "error"
     assert (spans(trace, "ray.store")[0].details or {})["error"] == "TypeError"
+
+
+@pytest.mark.parametrize(
+    "send",
+    [ray.put, lambda cfg: ray.put([1, cfg]), lambda cfg: ray.remote(lambda one: one).remote(cfg)],
+)
+def test_what_a_plain_dict_cannot_take_along_has_its_path(
+    send: Callable[[object], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray opens plain containers itself: pickle gets the lock alone, which has no name."""
+    cfg = {"lr": 0.1, "jobs": [{"lk": threading.Lock()}]}
+    monkeypatch.setattr(sys.modules["__main__"], "cfg", cfg, raising=False)
+
+    with pytest.raises(TypeError), record("unpicklable") as recording:
+        send(cfg)
+
+    [finding] = trace_of(recording).findings
+    assert finding.title == "`cfg['jobs'][0]['lk']` cannot be pickled"
 
 
 def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:

@@ -38,7 +38,7 @@ from jupyter_serprof.objects.ask import (
 )
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.looks import looking
-from jupyter_serprof.probes.pickle import complete_pickles, pickle_places
+from jupyter_serprof.probes.pickle import complete_pickles, keep_refused, pickle_places
 from jupyter_serprof.probes.ray.agents import (
     Agents,
     drop_own_calls,
@@ -204,6 +204,7 @@ def driver_places(*, detail: bool) -> list[Place]:
             after=_note_serialized,
             parted=parted_serialized,
             whole=whole_serialized,
+            failed=lambda error, args: keep_refused(error, args[1:], takes_functions=True),
         ),
         joined(
             f"{_CONTEXT}._serialize_to_pickle5",
