@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import pickle
 import re
+import sys
 import time
 import types
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from jupyter_serprof.model.units import is_code
-from jupyter_serprof.objects.ask import is_a, kind_name, notebook_name
+from jupyter_serprof.objects.ask import is_a, kind_module, kind_name, notebook_name
 from jupyter_serprof.objects.picklers import CountingFile, OutOfTime, careful
 from jupyter_serprof.objects.walk import Part, parts_of
 
@@ -188,7 +189,7 @@ class _Search:
                 if id(part) not in above and part is not value:
                     inside = _IN_TUPLE if is_a(value, tuple) and step[:1] == "[" else ""
                     if step[1:].isidentifier() and not is_a(value, (type, *_UNNAMED)):
-                        inside = f"{_OF}{kind_name(type(value))}"
+                        inside = f"{_OF}{_owner_name(type(value))}"
                     self.descend(part, path + step, why, (*above, id(value)), inside)
         if len(self.found) == count:
             self.found.append(Culprit(path, kind_name(type(value)) + place, error))
@@ -206,6 +207,14 @@ class _Search:
             middle = len(parts) // 2
             yield from self._failing(parts[:middle])
             yield from self._failing(parts[middle:])
+
+
+def _owner_name(kind: type) -> str:
+    """Return the name of a class, with its module where it is of a library, not of the user."""
+    name, module = kind_name(kind), kind_module(kind)
+    file = str(getattr(sys.modules.get(module), "__file__", ""))
+    is_library = module.partition(".")[0] in sys.stdlib_module_names or "site-packages" in file
+    return f"{module}.{name}" if is_library and module != "__main__" else name
 
 
 def _pickler(deadline: float, base: Any) -> pickle.Pickler:  # noqa: ANN401  (a class)

@@ -226,11 +226,11 @@ def without_part(path: str, kind: str) -> tuple[str, str]:
     if kind == "function":
         because += " without a module that has it by its name"
     if kind == "function" and can_paste:
-        return _BY_VALUE.replace(NAME, path), because
+        return _BY_VALUE.replace(NAME, re.split(r"[.[]", path, maxsplit=1)[0]), because
     attribute = _LAST_ATTRIBUTE.search(path)
     if attribute is None and path.endswith("]") and can_paste:
         return f"del {path}", because
-    if attribute is None:
+    if attribute is None or "." in owner:  # nobody edits the class of a library
         return "", f"{because}: send what it is made from instead"
     name = attribute[1]
     line = (
