@@ -33,7 +33,7 @@ _MOST_CHANCE = 2.576
 #: With fewer the ranks of the runs say nothing: all of them may lie apart by chance.
 _RANKED_RUNS = 5
 #: A few runs that lie apart, and whose middle ones differ by so much, need not be close together.
-_PLAIN_RATIO = 3
+PLAIN_RATIO = 3
 #: Of more runs some may even cross: this share of all pairs has the same order.
 _MOST_WON = 0.83
 _MOST_NAMED = 3
@@ -128,11 +128,11 @@ def _are_apart(faster: Sequence[int], slower: Sequence[int]) -> bool:
         spread = max(max(times) / max(1, min(times)) for times in (faster, slower))
         power = 2 if few == 2 else 1  # noqa: PLR2004  (two runs spread little by chance)
         apart = min(slower) / max(1, *faster)
-        return apart > spread**power or (apart > 1 and gap >= _PLAIN_RATIO**power)
+        return apart > spread**power or (apart > 1 and gap >= PLAIN_RATIO**power)
     # Ties count half.
     won = sum((one < other) + (one == other) / 2 for one in faster for other in slower)
     pairs = few * many
-    if gap >= _PLAIN_RATIO and won >= _MOST_WON * pairs:
+    if gap >= PLAIN_RATIO and won >= _MOST_WON * pairs:
         return True
     return won - pairs / 2 > _MOST_CHANCE * math.sqrt(pairs * (few + many + 1) / 12)
 

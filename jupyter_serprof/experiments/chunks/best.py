@@ -3,7 +3,7 @@
 Small chunks are many tasks, each with an overhead; large ones leave workers idle or wait for bytes:
 the wall time over the size of a chunk is a U. The lowest median is the best; its interval are the
 neighbours whose runs cannot be told from its own (``analysis.ranking``), or differ by less than a
-tenth. Nothing is said between or beyond the measured sizes.
+tenth; of few runs the cold ones count, too, where all of them lie apart by three. Nothing is said between or beyond the measured sizes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from jupyter_serprof.analysis.ranking import is_comparable, matters
+from jupyter_serprof.analysis.ranking import PLAIN_RATIO, is_comparable, matters
 from jupyter_serprof.model import Point, stage
 from jupyter_serprof.model.sweep import middle_ns, middle_run
 
@@ -115,7 +115,7 @@ def recommend(points: Sequence[Point], facts: Sequence[ChunkFacts]) -> Recommend
         return None
     measured = tuple(_measured(points, entry) for entry in sizes)
     best = min(range(len(measured)), key=lambda at: measured[at].wall_ns)
-    slower = _surely_slower(measured, best)
+    slower = _surely_slower(measured, best) | _plainly_slower(points, measured, best)
     low = next((at + 1 for at in range(best, -1, -1) if at in slower), 0)
     high = next((at - 1 for at in range(best, len(measured)) if at in slower), len(measured) - 1)
     below = _limit(measured, best, low - 1) if low > 0 else None
@@ -160,6 +160,14 @@ def _surely_slower(measured: Sequence[ChunkFacts], best: int) -> set[int]:
         for at, own in enumerate(runs)
         if is_comparable(own) and is_comparable(runs[best]) and matters(own, runs[best])
     }
+
+
+def _plainly_slower(points: Sequence[Point], measured: Sequence[ChunkFacts], best: int) -> set[int]:
+    """Return the sizes slower than the best by three in every run, also in the first, cold one."""
+    walls = [[p.wall_ns for p in points if p.parameter == each.parameter] for each in measured]
+    worst_ns = PLAIN_RATIO * max(walls[best])
+    enough = [is_comparable(walls[best]) and is_comparable(own) for own in walls]
+    return {at for at, own in enumerate(walls) if enough[at] and min(own) >= worst_ns}
 
 
 def _limit(measured: Sequence[ChunkFacts], best: int, at: int) -> Limit:
