@@ -29,7 +29,7 @@ from jupyter_serprof.probes.dask.local.lanes import GETS, MATERIALIZE, complete_
 from jupyter_serprof.probes.dask.local.probe import DaskLocalProbe
 from jupyter_serprof.probes.dask.local.process_clock import TaskClock
 from jupyter_serprof.probes.dask.local.processes import Roads
-from jupyter_serprof.probes.dask.local.threads import ready_ns
+from jupyter_serprof.probes.dask.local.threads import ran_ns, tell_ready
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.testing import ProbeContract
 
@@ -216,7 +216,7 @@ def count(seconds: float) -> int:
     return sum(1 for _ in iter(lambda: min(time.thread_time(), end), end))
 
 
-@pytest.mark.skipif(not ready_ns(), reason="this system does not tell who waits for a core")
+@pytest.mark.skipif(not ran_ns(), reason="this system does not tell who waits for a core")
 @pytest.mark.parametrize(("work", "is_held"), [(count, True), (time.sleep, False)])
 def test_threads_that_hold_the_interpreter_take_turns(work: Any, is_held: bool) -> None:
     """Pure Python runs one at a time; who sleeps needs neither the interpreter nor a core."""
@@ -227,6 +227,18 @@ def test_threads_that_hold_the_interpreter_take_turns(work: Any, is_held: bool) 
     # On a machine that is busy with others both threads wait for a core: nothing is said then.
     told = ("dask.gil" in {found.rule for found in trace.findings} for trace in traces)
     assert any(told) is is_held
+
+
+@pytest.mark.parametrize(("ran", "waited", "told"), [(90, 10, {"ready_ns": 100}), (2, 98, {})])
+def test_a_machine_that_is_busy_with_others_tells_nothing(
+    ran: int, waited: int, told: dict[str, int]
+) -> None:
+    """Who sleeps waits for a core there each time, as long as two that take turns would run."""
+    draft = Mock(role="run", extra={1: (ran, waited), 2: (0, 0)}, details={})
+
+    tell_ready([draft], "run", [1, 2])
+
+    assert draft.details == told
 
 
 def test_synchronous_tasks_are_the_callers_own_work() -> None:

@@ -78,6 +78,7 @@ def test_graphs_above_a_number_are_counted_with_the_last_one() -> None:
 
     class Task:
         state = "released"
+        group = prefix = Group
 
     class Scheduler:
         def __init__(self, keys: range) -> None:

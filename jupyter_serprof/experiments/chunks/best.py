@@ -3,7 +3,8 @@
 Small chunks are many tasks, each with an overhead; large ones leave workers idle or wait for bytes:
 the wall time over the size of a chunk is a U. The lowest median is the best; its interval are the
 neighbours whose runs cannot be told from its own (``analysis.ranking``), or differ by less than a
-tenth; of few runs the cold ones count, too, where all of them lie apart by three. Nothing is said between or beyond the measured sizes.
+tenth; of few runs the cold ones count, too, where all of them lie apart by three. Nothing is said
+between or beyond the measured sizes.
 """
 
 from __future__ import annotations

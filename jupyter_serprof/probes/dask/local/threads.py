@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from operator import sub
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,13 @@ from jupyter_serprof.capture.freeze import Draft
 #: A computation that is shorter is not told; a look at all threads takes up to a millisecond.
 _LEAST_NS, _AGE_NS = 100_000_000, 20_000_000
 #: When it was looked last, and what was seen: a loop of computations looks once in a while.
-_looked: list[tuple[int, dict[int, int]]] = [(-_AGE_NS, {})]
+_looked: list[tuple[int, dict[int, tuple[int, int]]]] = [(-_AGE_NS, {})]
 
 
 def note_start(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
     """Look before the computation, if the last look is too old."""
     if time.monotonic_ns() - _looked[0][0] > _AGE_NS:
-        _looked[0] = time.monotonic_ns(), ready_ns()
+        _looked[0] = time.monotonic_ns(), ran_ns()
     return args, kwargs, _looked[0]
 
 
@@ -33,22 +34,31 @@ def note_end(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: A
     if time.monotonic_ns() - token[0] < _LEAST_NS:
         return None
     idents = {thread.native_id: thread.ident for thread in threading.enumerate()}
-    return {idents.get(at): ns - token[1].get(at, 0) for at, ns in ready_ns().items()}
+    before = token[1]
+    return {
+        idents.get(at): tuple(map(sub, taken, before.get(at, (0, 0))))
+        for at, taken in ran_ns().items()
+    }
 
 
-def ready_ns() -> dict[int, int]:
-    """Return how long each thread of this process ran or waited for a core; nothing elsewhere."""
+def ran_ns() -> dict[int, tuple[int, int]]:
+    """Return how long each thread of this process ran, and waited for a core; nothing elsewhere."""
     found = {}
     for path in Path("/proc/self/task").glob("*/schedstat"):
         with suppress(OSError, ValueError):  # it ended, or the system does not tell
             running, waiting, _ = path.read_text().split()
-            found[int(path.parent.name)] = int(running) + int(waiting)
+            found[int(path.parent.name)] = int(running), int(waiting)
     return found
 
 
 def tell_ready(drafts: Iterable[Draft], role: str, idents: Collection[int]) -> None:
-    """Tell of each computation how long the threads of its tasks were ready, all together."""
+    """Tell of each computation how long the threads of its tasks were ready, all together.
+
+    Threads that waited longer for a core than they ran had a machine that was busy with others.
+    """
     for draft in drafts:
         if draft.role == role and isinstance(draft.extra, dict):
-            draft.details["ready_ns"] = sum(draft.extra.get(ident, 0) for ident in idents)
+            taken = [draft.extra.get(ident, (0, 0)) for ident in idents]
+            ran, waited = (sum(times) for times in zip(*taken, strict=True)) if taken else (0, 0)
+            draft.details |= {"ready_ns": ran + waited} if waited <= ran else {}
             draft.extra = None
