@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import pickle
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -299,6 +301,27 @@ def test_a_row_tells_what_an_object_costs() -> None:
         "references": 100,
         "crossing_bytes": 3_200 * MB,
     }
+
+
+@pytest.mark.parametrize(
+    "held", [lambda lookup: lookup, list, lambda lookup: tuple(lookup.items())]
+)
+def test_many_small_things_are_one_object_of_the_tasks_that_hold_them(
+    held: Callable[[dict[int, str]], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dict as an argument of each call, by its name; what one task holds is sent once."""
+    lookup = held({i: str(i) * 3 for i in range(5_000)})
+    monkeypatch.setattr(sys.modules["__main__"], "lookup", lookup, raising=False)
+
+    many, single = (
+        graph_bytes(dask.delayed(sum)([dask.delayed(first)(lookup, i) for i in range(count)]))
+        for count in (3, 1)
+    )
+
+    [found] = many.objects
+    assert (found.name, found.references, single.objects) == ("lookup", 3, ())
+    assert found.kind == f"{type(lookup).__name__} (5000)"
+    assert found.size_bytes == len(pickle.dumps(lookup, 5))
 
 
 def test_a_table_is_never_long() -> None:

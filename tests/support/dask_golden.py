@@ -140,6 +140,12 @@ def embedded(size: int | None, layer: str = "mysum", name: str = ARRAY, count: i
     return run(graph=size, tables=[graph_table((f"{layer}-{HASH}", name, size, count))])
 
 
+def crowded(tasks_with: int, tasks: int = 20, optimize: float = 300) -> Trace:
+    """Return a graph in which so many tasks hold a dict of 5,000 small things."""
+    held = graph_table(("prep", "dict (5000)", 60_000, tasks_with))
+    return run(tasks=tasks, optimize=optimize, tables=[held])
+
+
 def in_graphs(size: int) -> Trace:
     """Return two graphs that embed what looks alike."""
     return run(graph=9_000_000, tables=[graph_table(("f", ARRAY, size, 1))] * 2)
@@ -274,6 +280,9 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
             run(graph=40_000_000, dispatched=200_000_000),
         ),
         (run(tasks=25_001, dispatched=100_000_000), run(tasks=25_000, dispatched=100_000_000)),
+        (crowded(19), crowded(20)),
+        (crowded(20, tasks=1_000), crowded(20, tasks=999)),
+        (crowded(20, optimize=30), crowded(20, optimize=60)),
     ],
     "dask.object-columns": [
         (in_frames("pandas.DataFrame (9, 1)", 70), in_frames(OBJECTS, 70)),

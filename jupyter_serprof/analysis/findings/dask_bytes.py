@@ -35,6 +35,11 @@ _SLICED = (*_SLICED_ARRAYS, *_SLICED_FRAMES)
 _FRAME, OBJECTS_SHARE = re.compile(r"pandas\..* object "), 0.1
 _PICKLING = ("dask.serialize", "dask.schedule.unpickle", "dask.materialize", "dask.dispatch")
 _CUT, _LEFT = ("dask.materialize",), ("dask.dispatch",)
+#: A container of small things; how often they are met in all, and for each task of a graph.
+_CROWD = re.compile(r"(list|tuple|dict|set|frozenset) \((\d+)\)")
+WALKED_ITEMS, WALKED_BY_TASK, WALKED_SHARE = 100_000, 100, 0.1
+#: Who meets each item: the search for collections, optimization, and each pickle.
+_WALKING = ("dask.construct", "gc", "dask.optimize", "dask.materialize", *_SENDING, "dask.dispatch")
 _BY_SCATTER = f"\n{WORDS}`client.scatter` sends it once to each worker; tasks carry its key only"
 
 
@@ -49,6 +54,7 @@ def large_object(trace: Trace) -> Iterable[Finding]:
     for one, entry in zip(same, entries, strict=True):
         sent[one] += whole(entry, "bytes") or 0
     large = [each for one, each in zip(same, entries, strict=True) if sent[one] >= LARGE_BYTES]
+    large = [each for each in large if not _walked_items(each)]
     objects = [_embedded(trace, entry) for entry in large if word(entry, "object")]
     yield from objects or _large_graphs(trace)
 
@@ -151,10 +157,16 @@ def _large_graphs(trace: Trace) -> Iterable[Finding]:
 def repeated_payload(trace: Trace) -> Iterable[Finding]:
     """Find the same bytes inside many task specifications: each of them is pickled by itself.
 
-    Of what they take one time for each worker is left.
+    Of what they take one time for each worker is left; of many small things that are met one by one
+    in each task, one time in all.
     """
-    sent, left = facts.graph_bytes(trace), facts.dispatched_bytes(trace)
     tasks = facts.task_count(trace)
+    walked = max(facts.records(trace, "dask.graph"), key=_walked_items, default={})
+    share = self_share(trace, *_WALKING) * (1 - 1 / (whole(walked, "references") or 1))
+    if _walked_items(walked) > WALKED_BY_TASK * (tasks or 0) and share >= WALKED_SHARE:
+        yield _walked(trace, walked, share)
+        return
+    sent, left = facts.graph_bytes(trace), facts.dispatched_bytes(trace)
     least = max(REPEATED_BYTES, REPEATED_RATIO * (sent or 0), PAYLOAD_BYTES * (tasks or 0))
     if not sent or left is None or left < least:
         return
@@ -174,6 +186,34 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
         because=f"the graph had {format_bytes(sent)}, {format_ratio(left / sent)} as much left the "
         f"scheduler{f', most of it {what}' if what else ''}",
         share=self_share(trace, "dask.dispatch") * (1 - min(1.0, lanes / (count or tasks or 1))),
+    )
+
+
+def _walked_items(entry: facts.Record) -> int:
+    """Return how often items of a container are met, in all tasks that hold it; 0 if seldom."""
+    found = _CROWD.fullmatch(word(entry, "object"))
+    times = int(found[2]) * (whole(entry, "references") or 0) if found else 0
+    return times if times >= WALKED_ITEMS else 0
+
+
+def _walked(trace: Trace, entry: facts.Record, share: float) -> Finding:
+    kind, name, count = _kind(entry), word(entry, "name"), whole(entry, "references") or 0
+    items, size = _walked_items(entry) // count, whole(entry, "crossing_bytes")
+    plain = f"{name or NAME} = dask.delayed({name or NAME}, traverse=False)"
+    kinds = {word(each, "kind") for each in facts.records(trace, "dask.computations")}
+    return Finding(
+        "dask.repeated-payload",
+        "warn",
+        f"{f'`{name}`' if name else f'a {kind}'} of {format_count(items)} items was walked for "
+        f"{format_count(count)} tasks",
+        {"object": word(entry, "object"), "references": count, "crossing_bytes": size},
+        _scattered(trace, name or NAME)
+        if kinds and kinds <= facts.FUTURES
+        else f"{plain}   # once, before it is given to a call",
+        spans=_sent(trace),
+        because=f"Dask looks for its own objects in each argument and pickles it with each task: "
+        f"{format_bytes(size or 0)} in all",
+        share=share,
     )
 
 

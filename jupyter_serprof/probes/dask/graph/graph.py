@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _ROWS = 20
 _GRAPHS = 4
 _SECONDS = 0.3
+#: Of smaller graphs it is not asked what they hold; many small things cost more than their bytes.
+_KEPT_BYTES = 100_000
 _COLUMNS = (
     TableColumn("layer", "Layer"),
     TableColumn("key", "Key"),
@@ -31,8 +33,9 @@ _COLUMNS = (
 )
 _TITLE = "Who holds the bytes of the graph"
 _NOTE = (
-    "Arrays, tables, texts and buffers of a megabyte, as they lie in memory; the share is that of "
-    "what was sent. References are task specifications that hold the object; each is pickled with "
+    "Arrays, tables, texts and buffers of a megabyte, as they lie in memory; containers of many "
+    "small things that several tasks hold, as pickles. The share is that of what was sent. "
+    "References are task specifications that hold the object; each is pickled with "
     "it when it goes to a worker, unless optimization fuses or drops the task."
 )
 
@@ -116,6 +119,7 @@ class KeptGraphs:
                 if len(self._functions) < _GRAPHS:
                     found = self._functions_of(graph)
                     self._functions[computation] = [(ref(one), given) for one, given in found]
+        if sent_bytes < _KEPT_BYTES:
             return
         self._kept[computation] = sent_bytes, graph
         if len(self._kept) > _GRAPHS:

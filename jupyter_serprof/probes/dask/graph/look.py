@@ -19,7 +19,13 @@ from time import monotonic
 from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.captured import variables_of
 from jupyter_serprof.objects.labels import is_by_value
-from jupyter_serprof.objects.picklers import Counter, OutOfTime
+from jupyter_serprof.objects.picklers import (
+    Counter,
+    CountingFile,
+    OutOfTime,
+    by_value_pickler,
+    careful,
+)
 from jupyter_serprof.probes.dask.graph.picklers import arguments
 from jupyter_serprof.probes.dask.graph.sections import LARGE_BYTES, Section, sections
 
@@ -27,6 +33,8 @@ _SECONDS, _TEXT = 0.3, 120
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 #: Of one task; what is longer than this in a task is no small matter, and said.
 _MOST_IN_A_TASK = 2_000
+#: Containers from here on are themselves an object of a graph, where small things are in them.
+_MANY_ITEMS, _ASKED_ITEMS = 5_000, 20
 _MOST_FUNCTIONS, _REFS = 20, {"Alias", "TaskRef"}
 _SLOTS = ("func", "args", "kwargs", "value", "klass")
 
@@ -61,7 +69,10 @@ def _shape(value: object) -> str:
 
 
 def large_inside(value: object) -> Iterator[tuple[object, int]]:
-    """Yield the large objects inside of a piece, each once, with its bytes; nothing is asked."""
+    """Yield the large objects inside of a piece, each once, with its bytes; nothing is asked.
+
+    Of a container of many small things only the pickler knows the bytes: it has 0.
+    """
     waiting, seen = deque([value]), set[int]()
     while waiting and len(seen) < _MOST_IN_A_TASK:
         part = waiting.popleft()
@@ -69,10 +80,26 @@ def large_inside(value: object) -> Iterator[tuple[object, int]]:
             continue
         seen.add(id(part))
         size = None if ask.is_exactly(part, (list, tuple, dict)) else ask.size_bytes(part)
-        if size is None:
+        if _is_crowd(part):
+            yield part, 0
+        elif size is None:
             waiting.extend(_inside(part))
         elif size >= LARGE_BYTES:
             yield part, size
+
+
+def _is_crowd(value: object) -> bool:
+    """Tell a container of many things of which the first ones hold nothing large."""
+    is_long = ask.is_exactly(value, _CONTAINERS) and (ask.length(value) or 0) >= _MANY_ITEMS
+    first = ask.items_of(value, _ASKED_ITEMS) if is_long else ()
+    return is_long and not any(True for item in first for _ in large_inside(item))
+
+
+def _pickled_bytes(value: object, deadline: float) -> int:
+    """Return what a pickle of a value takes, without a reducer of the user."""
+    sink = CountingFile(deadline)
+    careful(by_value_pickler())(sink, protocol=5, buffer_callback=sink.take).dump(value)
+    return sink.size_bytes + sink.buffer_bytes
 
 
 def _inside(value: object) -> Iterator[object]:
@@ -224,11 +251,12 @@ def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) ->
 
     Notes
     -----
-    Large are arrays, tables, texts and buffers of a megabyte: many small things are not. What the
-    scheduler's optimization fuses or culls later is not known here: crossing bytes are predicted.
+    Large are arrays, tables, texts and buffers of a megabyte; many small things only where several
+    tasks hold one container of them, as their pickle. What the scheduler's optimization fuses or
+    culls later is not known here: crossing bytes are predicted.
     """
     deadline = monotonic() + seconds
-    found: dict[int, ObjectBytes] = {}
+    found, crowds = dict[int, ObjectBytes](), dict[int, object]()
     skipped = 0
     for section in sections(graph):
         if section.times == 0:  # it stays on the scheduler
@@ -237,18 +265,30 @@ def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) ->
             if monotonic() > deadline:
                 skipped += len(section.items) - number
                 break
-            _refer(found, section, key, value)
+            crowds |= _refer(found, section, key, value)
+    for at, crowd in crowds.items():
+        one = found[at]
+        with suppress(OutOfTime):
+            one.size_bytes = _pickled_bytes(crowd, deadline) if (one.references or 0) > 1 else 0
     if skipped:
         for one in found.values():
             one.references = None
     late = [f"{skipped} tasks were not asked which large objects they hold"] if skipped else []
-    largest = sorted(found.values(), key=lambda one: -one.size_bytes)
+    known = (one for one in found.values() if one.size_bytes)
+    largest = sorted(known, key=lambda one: -one.size_bytes)
     return GraphBytes(sent_bytes, tuple(largest), tuple(late))
 
 
-def _refer(found: dict[int, ObjectBytes], section: Section, key: object, value: object) -> None:
-    """Count one more holder, with what it is a template of, for each large object in a piece."""
+def _refer(
+    found: dict[int, ObjectBytes], section: Section, key: object, value: object
+) -> dict[int, object]:
+    """Count one more holder, with what it is a template of, for each large object in a piece.
+
+    Returns those whose bytes are not known yet, by their id.
+    """
+    crowds = dict[int, object]()
     for large, size in large_inside(value):
+        crowds |= {} if size else {id(large): large}
         one = found.get(id(large))
         if one is None:
             where = text_of(section, key)
@@ -259,3 +299,4 @@ def _refer(found: dict[int, ObjectBytes], section: Section, key: object, value: 
             one.references = None
         else:
             one.references += section.times
+    return crowds
