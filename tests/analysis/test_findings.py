@@ -272,8 +272,8 @@ def got_frame(form: str, wall_ms: float = 100) -> Trace:
     return make_trace([*get, *sides], wall_ms=wall_ms)
 
 
-def small(tasks: int, call_ms: float = 0.2, work_ms: float = 0.1) -> Trace:
-    """Return tasks on one worker in 200 ms."""
+def small(tasks: int, call_ms: float = 0.2, work_ms: float = 0.1, *, import_ms: float = 0) -> Trace:
+    """Return tasks on one worker in 200 ms, of which the first one has to import."""
     spans = [
         span
         for at in range(tasks)
@@ -282,6 +282,8 @@ def small(tasks: int, call_ms: float = 0.2, work_ms: float = 0.1) -> Trace:
             ("ray.execute", "worker 1", at * 0.4, work_ms),
         )
     ]
+    cold = (("ray.fetch", CALLER), ("ray.arguments.import", "worker 2"))
+    spans += [(*where, 100, import_ms) for where in cold if import_ms]
     return named(make_trace(spans, wall_ms=200), {"ray.execute": "double"})
 
 
@@ -498,6 +500,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (small(499), small(500)),
         (small(500, 0.119, 0.01), small(500, 0.12, 0.01)),
         (small(500, work_ms=0.21), small(500, work_ms=0.2)),
+        (small(500, 0.119, 0.01, import_ms=90), small(500, 0.12, 0.01, import_ms=90)),
     ],
     "ray.redefined-in-loop": [(redefined(4), redefined(5)), (redefined(5, 4.9), redefined(5, 5))],
     "ray.worker-start": [

@@ -38,7 +38,8 @@ _GETS = ("ray.fetch", "ray.map", "ray.wait")
 _WAIT_NAME = "wait"
 _START = ".__init__"
 #: What only the first task of a worker pays; a process that starts, or imports, takes longer.
-_COLD = ("ray.worker.start", "ray.load", "ray.arguments.import", "ray.outputs.import")
+_COLD_CALL = ("ray.worker.start", "ray.load", "ray.arguments.import", "ray.arguments.lock")
+_COLD = (*_COLD_CALL, "ray.outputs.import")
 COLD_SHARE, COLD_NS = 0.2, 50_000_000
 _MAKE_ACTOR = "ActorClass._remote"
 _SUBMIT_TASK, _CALL_ACTOR = "RemoteFunction._remote", "ActorMethod._remote"
@@ -135,18 +136,20 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     """Tasks for which the call takes longer than the workers need for their work.
 
     Of tasks that do k times more there are k times fewer; k is chosen so that the calls take a
-    tenth of the time.
+    tenth of the time. What a worker pays once, with its first task, is no cost of many tasks.
     """
     names = Counter(span.name for _, span in indexed(trace, "ray.execute"))
     name, count = max(names.items(), key=lambda item: item[1], default=("", 0))
     tasks = [span for _, span in indexed(trace, "ray.execute") if span.name == name]
     work_ns, lanes = sum(span.duration_ns for span in tasks), len({span.lane for span in tasks})
-    share = self_share(trace, *_CALLING)
+    share = self_share(trace, *_CALLING) - self_share(trace, *_COLD_CALL)
     call_ns = round(share * trace.wall_ns)
     if count < TINY_TASKS or share < TINY_SHARE or call_ns * lanes < work_ns:
         return
     factor = min(count // lanes, _WANTED * call_ns * lanes // max(1, work_ns))
     is_call = any(span.name == _CALL_ACTOR for _, span in indexed(trace, "ray.submit"))
+    own_ns = round(self_share(trace, "ray.execute") * trace.wall_ns)
+    alone = f" each, of which {format_ns(own_ns / count)} beside no other stage"
     yield Finding(
         "ray.tiny-tasks",
         "warn",
@@ -158,7 +161,8 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         "[f(x) for x in part]); values = sum(ray.get([many.remote(<values>[i:i + "
         f"{factor}]) for i in range(0, len(<values>), {factor})]), [])   # some {factor} a task",
         spans=tuple(at for at, _ in indexed(trace, "ray.submit"))[:POINTED_SPANS],
-        because=f"{format_ns(call_ns / count)} of call for {format_ns(work_ns / count)} of work",
+        because=f"{format_ns(call_ns / count)} of call for {format_ns(work_ns / count)} of work"
+        + alone * (own_ns < work_ns),
         share=share,
     )
 
