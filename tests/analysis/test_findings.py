@@ -222,9 +222,12 @@ def looped(stage: str, count: int, each_ms: float, size: int | None = 80) -> Tra
     return make_trace(spans, wall_ms=1_000)
 
 
-def in_turns(submits: int) -> Trace:
+def in_turns(submits: int, get_ms: float = 5, reply_ms: float = 0) -> Trace:
     """Return a hundred gets, before each of the first of which a task is submitted."""
-    gets: list[Any] = [("ray.fetch", CALLER, 10 * at + 5, 5) for at in range(100)]
+    both = (("ray.fetch", CALLER, get_ms), ("ray.reply", "raylet", reply_ms))
+    gets: list[Any] = [
+        (stage, lane, 10 * at + 5, ms) for at in range(100) for stage, lane, ms in both if ms
+    ]
     before: list[Any] = [("ray.submit", CALLER, 10 * at, 2) for at in range(submits)]
     return make_trace([*before, *gets], wall_ms=1_000)
 
@@ -495,6 +498,9 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (in_a_row(4, 2, wait_ms=7.9), in_a_row(4, 2, wait_ms=8)),
         # The calls of an actor follow each other by themselves.
         (in_a_row(4, call="ActorMethod._remote"), in_a_row(4)),
+        # In a way there and back for each the fetch itself has next to nothing.
+        (in_turns(100, 2.9, 2.8), in_turns(100, 3, 2.9)),
+        (in_turns(49, 5, 4), in_turns(50, 5, 4)),
     ],
     "ray.tiny-tasks": [
         (small(499), small(500)),

@@ -47,6 +47,8 @@ _SUBMIT_TASK, _CALL_ACTOR = "RemoteFunction._remote", "ActorMethod._remote"
 _WORKING = ("ray.arguments", "ray.execute", "ray.outputs")
 #: What a task costs beside its work, whatever it carries.
 _CALLING = (*_GETS, "ray.submit", "ray.schedule", "ray.arguments", "ray.reply")
+#: The way of a task to its worker, and back.
+_WAY = ("ray.schedule", "ray.reply")
 #: Where the time of a task goes that never ends.
 _ROAD = (*_GETS, "ray.schedule", "ray.arguments", "ray.execute", "ray.reply")
 
@@ -77,14 +79,17 @@ def many_puts(trace: Trace) -> Iterable[Finding]:
 def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
     """Many gets one after the other: each waits for its own task while others are done.
 
-    Of tasks that run one after the other a few are enough. Calls of actors need their order.
+    Of tasks that run one after the other a few are enough. Calls of actors need their order, but
+    not the way there and back before the next one.
     """
     parts = [at for at in _outermost(trace, _GETS) if trace.spans[at].name != _WAIT_NAME]
     gets = [at for at in parts if trace.spans[at].stage != "ray.wait"]  # which --detail parts
     if told := _one_by_one(trace, gets):
         yield told
         return
-    share = sum(self_share(trace, key) for key in _GETS)
+    is_in_turns = _submits_between(trace, gets) >= len(gets) / 2
+    share = self_share(trace, *_GETS, *_WAY[: len(_WAY) * is_in_turns])
+    share -= self_share(trace, *_COLD_CALL[: 2 * is_in_turns])
     if len(gets) < MANY_GETS or share < GET_SHARE:
         return
     took_ns = sum(trace.spans[at].duration_ns for at in parts)
@@ -93,7 +98,7 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"`ray.get` was called {format_count(len(gets))} times, one after the other",
         {"times": len(gets), "took_ns": took_ns, "share": round(share, 3)},
-        _SUBMIT_FIRST if _submits_between(trace, gets) >= len(gets) / 2 else _ALL_AT_ONCE,
+        _SUBMIT_FIRST if is_in_turns else _ALL_AT_ONCE,
         spans=tuple(gets)[:POINTED_SPANS],
         because=f"each waits for one result only, {format_ns(took_ns)} in all",
         share=min(1.0, share),
