@@ -626,6 +626,19 @@ def test_one_variable_is_known_again_by_its_name() -> None:
     )
 
 
+@pytest.mark.parametrize(("saved", "remedy"), [(0.22, ""), (0.27, "f()   # would save up to 27 %")])
+def test_a_remedy_of_something_else_saves_a_third_of_the_cause_or_is_not_told(
+    saved: float, remedy: str
+) -> None:
+    """Below "78 % were copied" a line that moves 22 % reads as what to do about the copies."""
+    cause = Finding("x.cause", "warn", "copied", {}, "", share=0.78)
+    other = Finding("x.other", "info", "imported", {}, "f()", share=saved)
+
+    found = find(analyse(make_trace([])), [lambda _: [cause], lambda _: [other]])
+
+    assert [finding.remedy for finding in found] == ["", remedy]
+
+
 @pytest.mark.parametrize("name", ["dumps(1)", "sent", "pickle.dumps(a) + pickle.dumps(b)"])
 def test_a_remedy_without_the_name_of_the_user_is_not_shown(name: str) -> None:
     """A name that was given, no variable, or two of them: which one is meant is not known."""

@@ -56,6 +56,8 @@ POINTED_SPANS = 20
 SAID_OF_A_RULE = 3
 #: What explains a third of the time is the cause, and the headline.
 CAUSE_SHARE = 1 / 3
+#: A remedy of something else saves so much of what the headline explains, or is not told.
+_FITTING_SHARE = 1 / 3
 #: What could be saved is told from here on.
 _WORTH_SHARE = 0.01
 #: Whatever it took: nothing else matters to who reads it.
@@ -322,6 +324,10 @@ def find(
         del found[1:]  # of a run that failed: nothing of it is to be made faster
     roles = roles_of(code or trace.name) | ({NAME: name} if name.isidentifier() else {})
     told = [named(finding, roles) for finding in found]
+    if told and is_cause(told[0]) and not told[0].remedy:
+        # Better none than one that leaves the headline as it is.
+        least = _FITTING_SHARE * (told[0].share or 0.0)
+        told = [one if (one.share or 0.0) >= least else replace(one, remedy="") for one in told]
     at = next((at for at, finding in enumerate(told) if finding.remedy), 0)
     if told and told[at].remedy and not (at == 0 and is_cause(told[0])):
         told[at] = _introduced(told[at])

@@ -220,7 +220,10 @@ def made_here(sweep: Sweep, latest: Trace | None, notes: Iterable[str] = ()) -> 
 
 
 def with_findings(sweep: Sweep, summarize: Callable[[Sweep], Summary]) -> Sweep:
-    """Add lines, crossovers, findings and summary; leave out of the traces what is said for all."""
+    """Add lines, crossovers, findings and summary; leave out of the traces what is said for all.
+
+    The finding of the headline is the first one: its remedy stands below it.
+    """
     sweep = ranking.with_ranking(with_break_even(sweep))
     found = replace(
         sweep,
@@ -228,7 +231,9 @@ def with_findings(sweep: Sweep, summarize: Callable[[Sweep], Summary]) -> Sweep:
         crossovers=crossovers_of(sweep.points, ranking.ranked_of(sweep.variants)),
         findings=sweep_findings(sweep),
     )
-    return lean_traces(replace(found, summary=summarize(found)))
+    summary = summarize(found)
+    first = sorted(found.findings, key=lambda finding: finding.title not in summary.headline)
+    return lean_traces(replace(found, summary=summary, findings=tuple(first)))
 
 
 def lean(trace: Trace) -> Trace:

@@ -10,8 +10,9 @@ from jupyter_serprof.experiments.engine.document import (
     summarize_sweep,
     sweep_findings,
     warm_text,
+    with_findings,
 )
-from jupyter_serprof.model import Finding, Limits, Point, Sweep, SweepTrace, Variant
+from jupyter_serprof.model import Finding, Limits, Point, Summary, Sweep, SweepTrace, Variant
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.sweep.runs import fastest_text, runs_of
 from jupyter_serprof.views.text import text
@@ -226,3 +227,16 @@ def test_the_time_of_a_cause_is_that_of_the_runs_in_which_it_was_seen(
     found = replace(made, findings=sweep_findings(made))
 
     assert summarize_sweep(found).headline == said
+
+
+def test_the_finding_of_the_headline_comes_first() -> None:
+    """The line to type below it is its own, not that of a warning about something else."""
+    embedded = found_in("`w` is embedded", severity="info")
+    said = replace(embedded.trace, summary=Summary("9 ms: `w` is embedded, 61 % of the time"))
+    traces = (found_in("dask.main-functions"), replace(embedded, trace=said))
+    made = sweep({"pickle": [31] * 4}, traces=traces[::-1])
+
+    found = with_findings(made, summarize_repeats)
+
+    assert found.summary is not None
+    assert next(finding.rule for finding in found.findings) in found.summary.headline
