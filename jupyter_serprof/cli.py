@@ -108,7 +108,8 @@ def _parser(many: str) -> argparse.ArgumentParser:
     add("--detail", action="store_true", help="tell wait, pull and map of ray.get apart")
     add("--blame", action="store_true", help="open the largest values that crossed")
     add("--name", metavar="TEXT", help="what the document calls the run")
-    add("--save", metavar="FILE", help="write x.serprof.json, .html, .png, .md, .csv, .trace.json")
+    about = "write x.serprof.json, .html, .png, .md, .csv, .trace.json; may be given again"
+    add("--save", action="append", default=[], metavar="FILE", help=about)
     page = lambda name: name if name.endswith(".html") else f"{name}.html"  # noqa: E731
     add("--html", type=page, metavar="FILE", help="write the picture as a page that opens offline")
     add("--private", action="store_true", help="with --save: leave all names out of the file")
@@ -147,7 +148,7 @@ def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
 
 def _check_files(options: argparse.Namespace) -> None:
     """Refuse a name that nothing can be written to, before anything is measured."""
-    for file in (files := [file for file in (options.save, options.html) if file is not None]):
+    for file in (files := [file for file in (*options.save, options.html) if file is not None]):
         api.checked_path(file)
     if options.private and not files:
         message = "--private is about a file: --private --save run.serprof.json"
@@ -217,7 +218,7 @@ def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> in
     document, problem = made
     if not options.quiet:
         api.show(document)
-    for file in filter(None, (options.save, options.html)):
+    for file in filter(None, (*options.save, options.html)):
         api.save(document, file, private=options.private or None)
     if problem is not None:
         raise problem

@@ -95,7 +95,7 @@ class Options:
     detail: bool = False
     blame: bool = False
     try_: bool = False
-    save: str | None = None
+    save: tuple[str, ...] | None = None
     private: bool = False
     compare: str | None = None
     fail_above: str | None = None
@@ -133,7 +133,7 @@ _FIRST = {
     "--name": ("name", "TEXT", "what the document calls the run, instead of its code"),
 }
 _SAVE = """write x.serprof.json (also as: x), x.html, x.png, x.svg, x.md, x.csv
-                       or x.trace.json (opens in Perfetto and speedscope)"""
+                       or x.trace.json (opens in Perfetto and speedscope); again: each"""
 _LAST = {
     "--save": ("save", "FILE", _SAVE),
     "--private": ("private", "", "with --save: leave all names out (SERPROF_PRIVATE=1: always)"),
@@ -256,6 +256,7 @@ def parse(line: str, syntax: Syntax = SERPROF) -> Options:
         For an unknown option (with the closest known one), a missing or a bad value.
     """
     given: dict[str, object] = {}
+    files: list[str] = []
     rest = line.strip()
     while rest.startswith("-") and not _is_code(rest):
         word, rest = _word(rest)
@@ -269,10 +270,12 @@ def parse(line: str, syntax: Syntax = SERPROF) -> Options:
             message = f"{flag} takes no value: write {flag}"
             raise UsageError(message)
         given[field] = _converted(flag, wants, value) if wants else True
-    if isinstance(save := given.get("save"), str):
-        from jupyter_serprof import api
+        if field == "save":
+            from jupyter_serprof import api
 
-        api.checked_path(save)  # before anything is measured
+            api.checked_path(value)  # before anything is measured
+            files.append(value)
+            given[field] = tuple(files)
     return Options(**given, code=rest)  # type: ignore[arg-type]  # _converted made the types fit
 
 

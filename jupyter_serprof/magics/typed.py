@@ -72,9 +72,9 @@ class Typed:
                 is_shown = options.quiet or (place or self.live.replace)(document)
             if not is_shown:
                 api.show(document)
-        if options.save:
+        for file in options.save or ():
             with usage_errors():
-                api.save(document, options.save, private=options.private or None)
+                api.save(document, file, private=options.private or None)
 
     def finish_failed(self, document: Trace | Sweep) -> Exception | None:
         """Finish the document of code that failed: a file not written is told, not raised.

@@ -37,13 +37,14 @@ def test_a_statement_is_shown_and_saved_without_ipython(folder: Path) -> None:
     ran = python(
         folder,
         *("-s", "import pickle, sys", "-s", "class A:\n    pass"),
-        *("--save", "x.serprof.json", "a = A()", "pickle.dumps(a)"),
+        *("--save", "x.md", "--save", "x.serprof.json", "a = A()", "pickle.dumps(a)"),
         "assert 'IPython' not in sys.modules",
     )
 
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "Pickle" in ran.stdout
     assert isinstance(load(folder / "x.serprof.json"), Trace)
+    assert (folder / "x.md").exists()
 
 
 @pytest.mark.parametrize("columns", [60, 140])

@@ -514,14 +514,15 @@ def test_o_name_and_q(shell: Shell) -> None:
 @pytest.mark.parametrize("cell", ["%serprof {} pickle.dumps(1)", "%%serprof {}\npickle.dumps(1)"])
 @pytest.mark.parametrize("ending", [".serprof.json", ".png", ".svg"])
 def test_save_writes_the_file(shell: Shell, tmp_path: Path, cell: str, ending: str) -> None:
-    """A name with spaces in quotes; the picture is shown as well."""
+    """All that are named, one with spaces in quotes; the picture is shown as well."""
     file = tmp_path / f"my run{ending}"
 
-    ran = Ran(shell, cell.format(f"--save '{file}'"))
+    ran = Ran(shell, cell.format(f"--save '{file}' --save {tmp_path}/x.md"))
 
     assert ran.result.success
     assert len(ran.documents) == 1
     assert file.stat().st_size > 500
+    assert (tmp_path / "x.md").exists()
     if ending == ".serprof.json":
         assert load(file) == ran.trace
 

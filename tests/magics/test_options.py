@@ -46,7 +46,7 @@ def test_every_option_has_its_field(line: str, syntax: Syntax, fields: dict[str,
         "out": "t",
         "name": "two words",
         "detail": True,
-        "save": "x.png",
+        "save": ("x.png",),
         "quiet": True,
     }
     assert options == Options(**known, **fields)
@@ -174,4 +174,4 @@ def test_a_cell_takes_the_options_of_a_line() -> None:
     """The same words mean the same above a cell."""
     options = parse_cell("-o t --name n --detail --save x.png -q")
 
-    assert options == Options(out="t", name="n", detail=True, save="x.png", quiet=True)
+    assert options == Options(out="t", name="n", detail=True, save=("x.png",), quiet=True)
