@@ -226,15 +226,15 @@ describe("a sweep", () => {
     expect(head?.rowSpan).toBe(2);
   });
 
-  it("gives the gain of pairs a column of its own", () => {
+  it("gives the gain a column of its own", () => {
     const doc = sampleSweep();
-    expect(draw(doc).textContent).not.toContain("gain of pairs");
+    expect(draw(doc).textContent).not.toContain("gain");
     view?.destroy();
     document.body.replaceChildren();
     const facts = { tried: true, gain: 2.44 };
     const tried = { ...doc, variants: doc.variants.map((each) => ({ ...each, facts })) };
     const table = draw(tried).querySelector(".jsp-sweep table");
-    expect(table?.querySelector("thead")?.textContent).toContain("gain of pairs");
+    expect(table?.querySelector("thead")?.textContent).toContain("gain");
     expect(table?.querySelector("tr.jsp-warm")?.lastElementChild?.textContent).toBe("2.4×");
   });
 

@@ -45,8 +45,10 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     ended
         Why it ended early, a fact; "" where it went through.
     """
-    ordered = gains.ranked(trials)
     # All trials are against the one way that it goes now.
+    all_now = [trip for trial in trials for trip in trial.trips[0]]
+    trials = [replace(trial, now=all_now) for trial in trials]
+    ordered = gains.ranked(trials)
     now = [Variant(key, key, facts=_bytes(trials, 0)) for key in {_key(one) for one in trials}]
     sides = [(variant.key, trials, 0) for variant in now]
     sides += [(trial.key, [trial], 1) for trial in ordered]
@@ -56,7 +58,7 @@ def document_of(  # noqa: PLR0913  (what a document holds)
         name=name,
         started=started,
         producer=producer(),
-        variants=(*now, *(_variant(trial, trials) for trial in ordered)),
+        variants=(*now, *(_variant(trial) for trial in ordered)),
         points=tuple(point for side in sides for point in _points(*side, plain_bytes)),
         traces=tuple(trace for side in sides for trace in _traces(*side, plain_bytes)),
         findings=tuple(filter(None, findings)),
@@ -78,7 +80,7 @@ def _summary(name: str, size: int | None, ordered: Sequence[gains.Trial]) -> Sum
     is_moved = any("memory.move" in trial.stages[1] for trial in measured)
     facts = (
         f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
-        "gain of the pairs, with its 95 % interval; what is made once is not in it",
+        "gain: of the times shown, its 95 % interval of the pairs; what is made once is not in it",
     )
     return Summary(shortened(gains.headline(name, size, against, known)), facts if measured else ())
 
@@ -93,12 +95,11 @@ def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
     return replace(summary, facts=(ended, *summary.facts)) if ended else summary
 
 
-def _variant(trial: gains.Trial, trials: Sequence[gains.Trial]) -> Variant:
-    """Return the row of a trial; all ``trials`` have the same baseline, whose runs count."""
+def _variant(trial: gains.Trial) -> Variant:
     title = REMEDIES[trial.key].title
     if trial.reason:
         return Variant(trial.key, title, "failed", trial.reason, facts={"tried": True})
-    gain, now = gains.gain_of(trial), [trip for other in trials for trip in other.trips[0]]
+    gain = gains.gain_of(trial)
     facts: Mapping[str, Scalar] = {
         **_bytes([trial], 1),
         "tried": True,
@@ -110,7 +111,7 @@ def _variant(trial: gains.Trial, trials: Sequence[gains.Trial]) -> Variant:
         "equal": trial.equal,
         "prepare_ns": trial.prepare_ns,
     }
-    return Variant(trial.key, title, facts=facts, notes=gains.notes_of(trial, now))
+    return Variant(trial.key, title, facts=facts, notes=gains.notes_of(trial))
 
 
 def _bytes(trials: Sequence[gains.Trial], side: int) -> dict[str, Scalar]:

@@ -1,7 +1,8 @@
 """What a trial of a remedy says: its gain, the stage that shrinks, and the finding.
 
 A trial is a number of pairs: the way it goes now and the remedy, side by side, in turns. The gain
-is the ratio of their times with its 95 % interval; where the interval contains 1, nothing is told.
+is the ratio of the times that are shown. Its 95 % interval is that of the pairs, wide enough to
+hold it; where it contains 1, nothing is told.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jupyter_serprof.experiments.engine.document import what_text
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import Finding, stage
-from jupyter_serprof.model.sweep import middle_ns, middle_run
+from jupyter_serprof.model.sweep import middle_run
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import counted, format_count, format_ns, format_ratio
 
@@ -32,6 +33,8 @@ class Trial:
         The line to paste, where the table of remedies does not know it.
     cold, trips
         The first trip of each way, and those of the pairs: the means of ``loops`` trips.
+    now
+        The way it goes now in all trials against it; those of the pairs stand for it where empty.
     equal
         None where that cannot be told.
     prepare_ns
@@ -47,6 +50,7 @@ class Trial:
     code: str = ""
     cold: tuple[Trip, Trip] | None = None
     trips: Sequence[list[Trip]] = field(default_factory=lambda: ([], []))
+    now: Sequence[Trip] = ()
     loops: int = 1
     equal: bool | None = None
     prepare_ns: int | None = None
@@ -79,10 +83,15 @@ class Trial:
         return [trip.wall_ns for trip in self.trips[1][: self.pairs]]
 
     @property
+    def shown(self) -> tuple[Trip, Trip] | None:
+        """The trips whose times are shown: the way it goes now, and the remedy."""
+        before, after = map(middle_trip, (self.now or self.trips[0], self.trips[1]))
+        return (before, after) if before and after else None
+
+    @property
     def stages(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
-        """Stages of the trip in the middle of each side, ns."""
-        before, after = (middle_trip(trips[: self.pairs]) for trips in self.trips)
-        return (before.stages, after.stages) if before and after else ({}, {})
+        """Stages of the trips that are shown, ns."""
+        return (self.shown[0].stages, self.shown[1].stages) if self.shown else ({}, {})
 
 
 def middle_trip(trips: Sequence[Trip]) -> Trip | None:
@@ -108,12 +117,14 @@ class Gain:
 
 def gain_of(trial: Trial) -> Gain | None:
     """Return the gain of a trial; None without pairs."""
-    if not trial.pairs:
+    if not trial.pairs or trial.shown is None:
         return None
+    before, after = trial.shown
+    value = before.wall_ns / max(1, after.wall_ns)
     shift = paired_shift(trial.before_ns, trial.after_ns)
     if shift.low is None or shift.high is None:
-        return Gain(math.exp(-shift.value))
-    return Gain(math.exp(-shift.value), math.exp(-shift.high), math.exp(-shift.low))
+        return Gain(value)
+    return Gain(value, min(value, math.exp(-shift.high)), max(value, math.exp(-shift.low)))
 
 
 def ranked(trials: Sequence[Trial]) -> list[Trial]:
@@ -158,16 +169,11 @@ def verdict_text(trial: Trial) -> str:
     return f"{interval_text(gain)} {said}, {pairs}, {equal}"
 
 
-def notes_of(trial: Trial, now: Sequence[Trip]) -> tuple[str, ...]:
-    """Return the sentences about a trial: the verdict, the stage, what it costs and changes.
-
-    ``now`` are the trips that stand for the way it goes now: of all trials against it. What
-    shrinks, where it is faster, is told by the times that stand in the table.
-    """
+def notes_of(trial: Trial) -> tuple[str, ...]:
+    """Return the sentences about a trial: the verdict, the stage, what it costs and changes."""
     notes, gain = [verdict_text(trial)], gain_of(trial)
-    shown = [trip.stages if trip else {} for trip in map(middle_trip, (now, trial.trips[1]))]
-    if (key := shrinking_stage(*shown)) and gain and gain.verdict == "faster":
-        before, after = (format_ns(stages.get(key, 0)) for stages in shown)
+    if (key := shrinking_stage(*trial.stages)) and gain and gain.verdict == "faster":
+        before, after = (format_ns(stages.get(key, 0)) for stages in trial.stages)
         notes.append(f"{stage(key).title} shrinks from {before} to {after}")
     if trial.prepare_ns is not None:
         sends = sends_to_pay(trial)
@@ -180,24 +186,24 @@ def notes_of(trial: Trial, now: Sequence[Trip]) -> tuple[str, ...]:
 def sends_to_pay(trial: Trial) -> int | None:
     """Return after how many sends what is paid once is earned; None where it never is."""
     gain = gain_of(trial)
-    if gain is None or gain.verdict != "faster" or trial.prepare_ns is None:
+    if not trial.shown or not gain or gain.verdict != "faster" or trial.prepare_ns is None:
         return None
-    saved_ns = round(middle_ns(trial.before_ns) - middle_ns(trial.after_ns))
+    saved_ns = trial.shown[0].wall_ns - trial.shown[1].wall_ns
     return max(1, math.ceil(trial.prepare_ns / saved_ns)) if saved_ns > 0 else None
 
 
 def measured_of(trial: Trial) -> Mapping[str, Scalar]:
     """Return what `Finding.measured` holds.
 
-    ``before_ns`` and ``after_ns`` are medians of the whole trip, as the gain; those of the stage
-    that shrinks most are ``stage_before_ns`` and ``stage_after_ns``.
+    ``before_ns`` and ``after_ns`` are of the whole trip, and their ratio is the gain; those of the
+    stage that shrinks most are ``stage_before_ns`` and ``stage_after_ns``.
     """
     gain, (before, after) = gain_of(trial), trial.stages
     key = shrinking_stage(before, after)
     return {
         "stage": key or None,
-        "before_ns": round(middle_ns(trial.before_ns)),
-        "after_ns": round(middle_ns(trial.after_ns)),
+        "before_ns": trial.shown and trial.shown[0].wall_ns,
+        "after_ns": trial.shown and trial.shown[1].wall_ns,
         "low": gain.low if gain else None,
         "high": gain.high if gain else None,
         "pairs": trial.pairs,

@@ -182,12 +182,12 @@ def legends(sweep: Sweep, runs: Sequence[Bar]) -> list[str]:
 
 
 def has_gains(sweep: Sweep) -> bool:
-    """Tell whether remedies were tried: their gain is of pairs, and no quotient of two rows."""
+    """Tell whether remedies were tried: their gain is against what they replace."""
     return any(_gain(variant) is not None for variant in sweep.variants)
 
 
 def gain_text(run: Bar) -> str:
-    """Return how many times faster a remedy is by its pairs, on the line of its warm runs."""
+    """Return how many times faster a remedy is, on the line of its warm runs."""
     gain = None if run.cold else _gain(run.variant)
     return units.NOT_APPLICABLE if gain is None else units.format_ratio(gain)
 
@@ -233,7 +233,7 @@ def quantities(sweep: Sweep, runs: Sequence[Bar]) -> list[Quantity[Bar]]:
     return [
         Quantity(("", "total"), lambda run: units.format_ns(run.wall_ns), is_bold=True),
         # Remedies are held against what they replace, which is not the same for all.
-        Quantity(("gain of", "pairs"), gain_text)
+        Quantity(("", "gain"), gain_text)
         if has_gains(sweep)
         else Quantity(("times", "fastest"), lambda run: fastest_text(run, runs)),
         Quantity(("", "in-band"), partial(fact_bytes_text, "in_band_bytes")),

@@ -99,7 +99,7 @@ def test_what_is_not_told_or_wrong_is_no_remedy(tried: Trial, verdict: str, said
     assert gain
     assert gain.verdict == verdict or (gain.low, gain.high) == (None, None)
     assert finding_of(tried, "a") is None
-    assert said in notes_of(tried, tried.trips[0])[0]
+    assert said in notes_of(tried)[0]
     assert ranked([tried, right]) == [right, tried]
 
 
@@ -135,7 +135,7 @@ def test_what_is_paid_once_is_said_apart() -> None:
     converted = trial("str", 40_000_000, 20_000_000, prepare_ns=30_000_000)
 
     assert sends_to_pay(converted) == 2
-    assert any("pays from 2 sends on" in note for note in notes_of(converted, converted.trips[0]))
+    assert any("pays from 2 sends on" in note for note in notes_of(converted))
     assert sends_to_pay(trial("str", 20_000_000, 40_000_000, prepare_ns=1)) is None
 
 
