@@ -28,7 +28,7 @@ from jupyter_serprof.probes.ray.agent.notes import bridge
 from jupyter_serprof.probes.shipping import Shipped, shipped
 
 #: Each module after those that it imports.
-_PARTS = ("", "notes", "contact", "hooks")
+_PARTS = ("", "notes", "contact", "hooks", "generators")
 _SWITCH = "SERPROF_RAY_AGENT"
 OFF = f"{_SWITCH}=0 keeps it away"
 #: No recording lasts longer for the agents, ns; its end is looked for so often, s.

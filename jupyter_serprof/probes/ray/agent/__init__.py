@@ -19,6 +19,7 @@ import time
 from importlib import import_module
 
 from .contact import OPEN, RPC_S, SPACE, Contact
+from .generators import stepped
 from .hooks import (
     EAR,
     MISSING,
@@ -27,7 +28,6 @@ from .hooks import (
     patch,
     put_back,
     replace,
-    stepped,
     timed,
     without_us,
 )

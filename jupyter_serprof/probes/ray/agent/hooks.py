@@ -7,7 +7,6 @@ nothing more once its recording is over.
 from __future__ import annotations
 
 import functools
-import inspect
 import pkgutil
 import sys
 import threading
@@ -298,38 +297,6 @@ def informing(original: Any) -> Any:
         return info
 
     return get_execution_info
-
-
-def stepped(original: Any) -> Any:
-    """Note of each item what the user's code took, and what happened to the item after that.
-
-    What is no generator function stays as it is.
-    """
-    if not inspect.isgeneratorfunction(original):
-        return original
-
-    @functools.wraps(original)
-    def steps(*args: Any, **kwargs: Any) -> Any:
-        items = original(*args, **kwargs)
-        try:
-            while True:
-                start = clock()
-                try:
-                    item = next(items)
-                except StopIteration as end:
-                    note("user", start)
-                    return end.value
-                except BaseException as error:
-                    without_us(error)
-                    raise
-                note("user", start)
-                start = clock()
-                yield item
-                note("out", start)
-        finally:
-            items.close()
-
-    return steps
 
 
 # What happens in a task.

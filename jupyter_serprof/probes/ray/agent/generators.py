@@ -1,0 +1,45 @@
+"""Generators of users, stepped through: each item is made by their code, then handed over."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+from .hooks import note, without_us
+from .notes import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def stepped(original: Any) -> Any:
+    """Note of each item what the user's code took, and what happened to the item after that.
+
+    What is no generator function stays as it is.
+    """
+    if not inspect.isgeneratorfunction(original):
+        return original
+
+    @functools.wraps(original)
+    def steps(*args: Any, **kwargs: Any) -> Any:
+        items = original(*args, **kwargs)
+        try:
+            while True:
+                start = clock()
+                try:
+                    item = next(items)
+                except StopIteration as end:
+                    note("user", start)
+                    return end.value
+                except BaseException as error:
+                    without_us(error)
+                    raise
+                note("user", start)
+                start = clock()
+                yield item
+                note("out", start)
+        finally:
+            items.close()
+
+    return steps
