@@ -101,7 +101,7 @@ def _nothing(sent: Sequence[Crossed]) -> str:
 
 
 def _told(name: str, sweep: Sweep, *, is_stopped: bool) -> Iterator[str]:
-    what = name if name.isidentifier() else f"{name}, which has no name: the lines call it a"
+    what = name if name.isidentifier() else f"{name}, which has no name"
     said = sweep.summary.headline if sweep.summary else ""
     tried = [variant for variant in sweep.variants if variant.facts.get("tried")]
     told = [f"{variant.title} {variant.notes[0]}" for variant in tried if variant.notes]

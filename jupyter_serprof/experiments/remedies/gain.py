@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from jupyter_serprof.experiments.compare.statistics import paired_shift
 from jupyter_serprof.experiments.engine.document import what_text
-from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
+from jupyter_serprof.experiments.remedies.table import REMEDIES, known, pasted
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import Finding, stage
 from jupyter_serprof.model.sweep import middle_run
@@ -224,7 +224,7 @@ def finding_of(trial: Trial, name: str) -> Finding | None:
         "warn",
         f"{name}: {remedy.cause} (gain: against {trial.baseline})",
         {"remedy": trial.key, "changes": "; ".join(trial.changes) or None},
-        trial.code or pasted(remedy.code, name),
+        known(trial.code or pasted(remedy.code, name), name),
         gain=gain.value,
         measured=measured_of(trial),
     )

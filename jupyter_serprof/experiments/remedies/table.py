@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -11,6 +12,8 @@ from keyword import iskeyword
 #: Stands for the variable in what is to be pasted.
 NAME = "NAME"
 _PLACEHOLDER = "a"
+#: What reads a part of a variable, and does nothing else.
+_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[\w+\])*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,18 @@ REMEDIES: Mapping[str, Remedy] = {entry.pop("key"): Remedy(**entry) for entry in
 def pasted(code: str, name: str) -> str:
     """Return the line with the name of the variable; an expression is called ``a``."""
     return code.replace(NAME, variable(name))
+
+
+def known(line: str, name: str) -> str:
+    """Return a line that says what ``a`` is; "" where that cannot be said.
+
+    >>> known("a = np.array(a)", "rows[3].w"), known("a = np.array(a)", "<list>")
+    ('a = rows[3].w; a = np.array(a)', '')
+    """
+    called = variable(name)
+    if called == name or not re.search(rf"\b{called}\b", line):
+        return line
+    return f"{called} = {name}; {line}" if _PATH.fullmatch(name) else ""
 
 
 def variable(name: str) -> str:

@@ -130,6 +130,15 @@ def test_a_finding_carries_what_was_measured() -> None:
     assert found.measured["stage_after_ns"] == pytest.approx(1_000_000, rel=0.02)
 
 
+@pytest.mark.parametrize("name", ["<list>", "f(9)"])
+def test_no_line_has_a_name_that_nobody_knows(name: str) -> None:
+    """It would be an error to paste it."""
+    found = finding_of(trial("protocol-5", 40_000_000, 4_000_000), name)
+
+    assert found
+    assert found.remedy == ""
+
+
 def test_what_is_paid_once_is_said_apart() -> None:
     """A conversion of 30 ms pays after two sends that each save 20 ms."""
     converted = trial("str", 40_000_000, 20_000_000, prepare_ns=30_000_000)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sized
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import cloudpickle
@@ -109,10 +110,11 @@ def shape_of(value: Any) -> object:
 def test_a_pasted_conversion_gives_what_was_sent(made: Callable[[], Any], name: str) -> None:
     """Values, types and dtypes of all parts; the value itself stays as it was."""
     value, pasted = made(), name if name.isidentifier() else "a"
+    root, held = name.partition("[")[0], value if pasted == name else [SimpleNamespace(w=value)] * 4
     before = pickle.dumps(value)
     forms = [c for c in candidates(value, name) if c.form is not None]
 
-    pairs = [(c.form.make(), run(line_of(c, name), pasted, value)[pasted]) for c in forms if c.form]
+    pairs = [(c.form.make(), run(line_of(c, name), root, held)[pasted]) for c in forms if c.form]
 
     for sent, got in pairs:
         assert type(sent) is type(got)
