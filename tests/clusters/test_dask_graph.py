@@ -324,6 +324,15 @@ def test_many_small_things_are_one_object_of_the_tasks_that_hold_them(
     assert found.size_bytes == len(pickle.dumps(lookup, 5))
 
 
+def test_what_cannot_be_pickled_hides_no_other_object() -> None:
+    """Its bytes are not known: it has no row."""
+    locks = dict.fromkeys(range(5_000), threading.Lock())
+
+    found = graph_bytes({"x": (first, locks), "y": (first, locks), "z": (first, BIG)})
+
+    assert [one.key for one in found.objects] == ["z"]
+
+
 def test_a_table_is_never_long() -> None:
     """Twenty rows at most, and the note says how many are left out; without any it is none."""
     graph = {f"key-{i}": (first, np.zeros(MB // 8 + i)) for i in range(26)}

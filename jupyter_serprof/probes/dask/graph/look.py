@@ -19,14 +19,8 @@ from time import monotonic
 from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.captured import variables_of
 from jupyter_serprof.objects.labels import is_by_value
-from jupyter_serprof.objects.picklers import (
-    Counter,
-    CountingFile,
-    OutOfTime,
-    by_value_pickler,
-    careful,
-)
-from jupyter_serprof.probes.dask.graph.picklers import arguments
+from jupyter_serprof.objects.picklers import Counter, OutOfTime
+from jupyter_serprof.probes.dask.graph.picklers import arguments, pickled_bytes
 from jupyter_serprof.probes.dask.graph.sections import LARGE_BYTES, Section, sections
 
 _SECONDS, _TEXT = 0.3, 120
@@ -93,13 +87,6 @@ def _is_crowd(value: object) -> bool:
     is_long = ask.is_exactly(value, _CONTAINERS) and (ask.length(value) or 0) >= _MANY_ITEMS
     first = ask.items_of(value, _ASKED_ITEMS) if is_long else ()
     return is_long and not any(True for item in first for _ in large_inside(item))
-
-
-def _pickled_bytes(value: object, deadline: float) -> int:
-    """Return what a pickle of a value takes, without a reducer of the user."""
-    sink = CountingFile(deadline)
-    careful(by_value_pickler())(sink, protocol=5, buffer_callback=sink.take).dump(value)
-    return sink.size_bytes + sink.buffer_bytes
 
 
 def _inside(value: object) -> Iterator[object]:
@@ -210,6 +197,8 @@ class ObjectBytes:
         What it holds, as it lies in memory.
     references
         None if only materializing would tell, or if there was no time to count them.
+    crowd
+        A container of many small things: its bytes are those of a pickle.
     """
 
     layer: str
@@ -218,6 +207,7 @@ class ObjectBytes:
     size_bytes: int
     references: int | None = 0
     name: str = ""
+    crowd: object = None
 
     @property
     def crossing_bytes(self) -> int | None:
@@ -256,7 +246,7 @@ def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) ->
     culls later is not known here: crossing bytes are predicted.
     """
     deadline = monotonic() + seconds
-    found, crowds = dict[int, ObjectBytes](), dict[int, object]()
+    found: dict[int, ObjectBytes] = {}
     skipped = 0
     for section in sections(graph):
         if section.times == 0:  # it stays on the scheduler
@@ -265,11 +255,11 @@ def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) ->
             if monotonic() > deadline:
                 skipped += len(section.items) - number
                 break
-            crowds |= _refer(found, section, key, value)
-    for at, crowd in crowds.items():
-        one = found[at]
-        with suppress(OutOfTime):
-            one.size_bytes = _pickled_bytes(crowd, deadline) if (one.references or 0) > 1 else 0
+            _refer(found, section, key, value)
+    for one in found.values():
+        with suppress(OutOfTime, Exception):  # what cannot be pickled
+            if one.crowd is not None and (one.references or 0) > 1:
+                one.size_bytes = pickled_bytes(one.crowd, deadline)
     if skipped:
         for one in found.values():
             one.references = None
@@ -279,24 +269,17 @@ def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) ->
     return GraphBytes(sent_bytes, tuple(largest), tuple(late))
 
 
-def _refer(
-    found: dict[int, ObjectBytes], section: Section, key: object, value: object
-) -> dict[int, object]:
-    """Count one more holder, with what it is a template of, for each large object in a piece.
-
-    Returns those whose bytes are not known yet, by their id.
-    """
-    crowds = dict[int, object]()
+def _refer(found: dict[int, ObjectBytes], section: Section, key: object, value: object) -> None:
+    """Count one more holder, with what it is a template of, for each large object in a piece."""
     for large, size in large_inside(value):
-        crowds |= {} if size else {id(large): large}
         one = found.get(id(large))
         if one is None:
             where = text_of(section, key)
             name = ask.notebook_name(large)
-            one = ObjectBytes(section.layer, where, label(large), size, name=name)
+            crowd = None if size else large
+            one = ObjectBytes(section.layer, where, label(large), size, name=name, crowd=crowd)
             found[id(large)] = one
         if section.times is None or one.references is None:
             one.references = None
         else:
             one.references += section.times
-    return crowds

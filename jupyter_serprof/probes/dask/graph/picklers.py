@@ -68,6 +68,13 @@ def _fails(value: object, kind: Any) -> bool:  # noqa: ANN401  (a class of pickl
     return False
 
 
+def pickled_bytes(value: object, deadline: float) -> int:
+    """Return what a pickle of a value takes, by no reducer of the user; it may raise OutOfTime."""
+    sink = CountingFile(deadline)
+    careful(by_value_pickler())(sink, protocol=5, buffer_callback=sink.take).dump(value)
+    return sink.size_bytes + sink.buffer_bytes
+
+
 def _inside(section: Section, key: object, value: object, kind: Any) -> Unpicklable:  # noqa: ANN401
     """Descend through arguments of tasks, as long as one of them fails."""
     steps = [] if section.has_keys else [str(key)]
