@@ -189,6 +189,7 @@ CASES: dict[str, tuple[Callable[[Any], object], list[tuple[str, int, int]]]] = {
     "submit": (lambda client: client.submit(first, BIG), big(1)),
     "map": (lambda client: client.map(first, [BIG] * 3, range(3)), big(3)),
     "keyword of map": (lambda client: client.map(first, range(9), y=BIG), big(1)),
+    "dict of map": (lambda client: client.map(first, [1] * 9, y=dict.fromkeys(range(5_000))), []),
     "legacy tuples": (
         lambda client: client.get(
             {"x": (first, BIG, 1), "y": (first, [(first, BIG), 2]), "z": [BIG, "x"]}, ["x", "y"]

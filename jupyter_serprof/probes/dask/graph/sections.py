@@ -20,7 +20,8 @@ from jupyter_serprof.objects import ask
 
 #: A literal of ``client.map(f, ..., name=literal)`` above this size becomes a task of its own.
 #: Source: distributed 2026.8.0, client.py:_MapExpr._layer.
-_OWN_TASK_BYTES = 1e5
+#: An item of a container counts there as a reference and a small number at least.
+_OWN_TASK_BYTES, _ITEM_BYTES = 1e5, 36
 LARGE_BYTES = 1_000_000
 EXPRESSION = "(expression)"
 OUTPUT_KEYS = "(output keys)"
@@ -215,7 +216,8 @@ def _mapped(operands: dict[str, Any]) -> Iterator[Section]:
         else:
             yield Section(name, [("iterables", elements)])
     for literal in operands.pop("kwargs", {}).items():
-        size = ask.length(literal[1]) or ask.size_bytes(literal[1]) or 0
+        items = ask.length(literal[1]) or 0
+        size = items * _ITEM_BYTES or ask.size_bytes(literal[1]) or 0
         own = ask.kind_module(type(literal[1])) != "builtins" or size > _OWN_TASK_BYTES
         yield Section(name, [literal], times=1 if own else count)
     yield Section(OUTPUT_KEYS, [("_cached_keys", keys)], times=0)
