@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_PARTED = 20
 #: What is left for computations beside the stages of the largest one, at least.
 _FEWEST_BLOCKS = 4
-#: What owns less of the wall time, and works for less than so many times of it, is told together.
+#: What owns less of the wall time is told together, unless it executes so many times of it.
 _SMALL_SHARE, _BUSY = 0.01, 10
 _NAMED_TOGETHER = {"group": "smaller computations", "part": "more parts"}
 #: What a stage did apart from its parts.
@@ -63,7 +63,7 @@ def outlined(trace: Trace) -> Trace:
     pointed = {trace.spans[at].stage for each in trace.findings for at in each.spans}
 
     def is_small(own: Sequence[Row]) -> bool:
-        works_ns = sum(row.busy_ns for row in own if not known[row.stage].waits)
+        works_ns = sum(row.busy_ns for row in own if known[row.stage].family == "execute")
         most_ns = max(sum(row.self_ns for row in own), works_ns / _BUSY)
         return most_ns < _SMALL_SHARE * trace.wall_ns and pointed.isdisjoint(r.stage for r in own)
 
