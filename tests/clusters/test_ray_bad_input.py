@@ -23,37 +23,25 @@ from jupyter_serprof.capture.patching import armed_places
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
 
-def test_an_unpicklable_object_raises_what_ray_raises() -> None:
-    """Type and message are Ray's; the time until it failed is in the document."""
-    value = {"lock": threading.Lock()}
+@pytest.mark.parametrize("send", [ray.put, lambda cfg: ray.remote(lambda _: 1).remote(cfg)])
+def test_an_unpicklable_object_raises_what_ray_raises(
+    send: Callable[[object], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Type and message are Ray's; the time until it failed is in the document, and the path."""
+    cfg = {"lr": 0.1, "jobs": [{"lk": threading.Lock()}]}
+    monkeypatch.setattr(sys.modules["__main__"], "cfg", cfg, raising=False)
     with pytest.raises(TypeError) as bare:
-        ray.put(value)
+        send(cfg)
 
     with pytest.raises(TypeError) as armed, record("unpicklable") as recording:
-        ray.put(value)
+        send(cfg)
 
     assert str(armed.value) == str(bare.value)
     trace = trace_of(recording)
     assert trace.outcome == "error"
-    assert (spans(trace, "ray.store")[0].details or {})["error"] == "TypeError"
-
-
-@pytest.mark.parametrize(
-    "send",
-    [ray.put, lambda cfg: ray.put([1, cfg]), lambda cfg: ray.remote(lambda one: one).remote(cfg)],
-)
-def test_what_a_plain_dict_cannot_take_along_has_its_path(
-    send: Callable[[object], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ray opens plain containers itself: pickle gets the lock alone, which has no name."""
-    cfg = {"lr": 0.1, "jobs": [{"lk": threading.Lock()}]}
-    monkeypatch.setattr(sys.modules["__main__"], "cfg", cfg, raising=False)
-
-    with pytest.raises(TypeError), record("unpicklable") as recording:
-        send(cfg)
-
-    [finding] = trace_of(recording).findings
-    assert finding.title == "`cfg['jobs'][0]['lk']` cannot be pickled"
+    top = spans(trace, "ray.store" if send is ray.put else "ray.submit")[0]
+    assert (top.details or {})["error"] == "TypeError"
+    assert trace.findings[0].title == "`cfg['jobs'][0]['lk']` cannot be pickled"
 
 
 def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:

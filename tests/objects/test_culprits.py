@@ -368,17 +368,9 @@ def test_the_class_that_holds_a_culprit_is_named() -> None:
     assert why == "it is a lock of Conn"
 
 
-def test_a_class_of_a_library_is_named_and_not_to_be_edited() -> None:
-    """A thread holds its condition, and nobody writes ``__getstate__`` into ``threading``."""
+def test_no_class_of_a_library_is_edited_and_all_is_pickled() -> None:
+    """A thread holds its condition; a function goes with what lies beside it."""
     (found, *_) = find_culprits([threading.Condition()], "jobs")
 
-    assert found.type_name.endswith(" of threading.Condition")
-    remedy, why = without_part(found.path, found.type_name)
-    assert (remedy, why.rpartition(": ")[2]) == ("", "send what it is made from instead")
-
-
-def test_a_function_inside_goes_with_all_that_is_beside_it() -> None:
-    """The line pickles what the user pickled, and not the part alone."""
-    remedy, _ = without_part("h['fn']", "function")
-
-    assert remedy.startswith("data = cloudpickle.dumps(h)")
+    assert without_part(found.path, found.type_name)[0] == ""
+    assert without_part("h['fn']", "function")[0].startswith("data = cloudpickle.dumps(h)")

@@ -1,5 +1,7 @@
 """The gain beside the times that people see: it is their ratio."""
 
+from typing import Any
+
 from jupyter_serprof.experiments.remedies.document import document_of
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.ways import Trip
@@ -36,16 +38,10 @@ def test_the_gain_is_the_ratio_of_the_times_beside_it() -> None:
     told = text(document, width=140)
     rows = [line.split() for line in told.splitlines() if " warm  █" in line]
 
-    assert [row[-3:] for row in rows] == [
-        ["4.02", "ms", "–"],  # noqa: RUF001
-        ["1.00", "ms", "4.0×"],  # noqa: RUF001
-        ["3.01", "ms", "1.3×"],  # noqa: RUF001
-    ]
+    ratios = ["4.02 ms –", "1.00 ms 4.0×", "3.01 ms 1.3×"]  # noqa: RUF001
+    assert [" ".join(row[-3:]) for row in rows] == ratios
     assert {"gain", "4.0×", "1.3×"} <= drawn  # noqa: RUF001
     assert "fastest" not in " ".join(drawn) + told
     assert "columns instead of rows is 4.0× faster" in told  # noqa: RUF001
-    (found,) = (one for one in document.findings if one.evidence["remedy"] == "columns")
-    measured = (found.measured or {}).items()
-    known = {key: number for key, number in measured if isinstance(number, int | float)}
-    assert found.gain == known["low"] == known["before_ns"] / known["after_ns"]
-    assert known["high"] > 7
+    known: Any = document.variants[1].facts
+    assert known["low"] == known["gain"] < 5 < known["high"]

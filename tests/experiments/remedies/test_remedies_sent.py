@@ -112,7 +112,6 @@ def test_a_slice_that_was_sent_is_tried_and_not_what_it_is_a_slice_of() -> None:
     assert sent.value.strides == (16,)
     [note] = [note for note in tried.quality.notes if note.startswith("tried on")]
     assert "<ndarray>, which has no name: " in note
-    assert not any("a = " in finding.remedy for finding in tried.findings)
     assert "contiguous" in note
     assert "protocol 5" not in note
 
