@@ -15,6 +15,7 @@ import pytest
 import ray
 
 from clusters.seen import attempts, column, has_row, probe, recorded, row, spans
+from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Span, Trace
 from jupyter_serprof.probes.ray import agents as ray_agents
 from jupyter_serprof.probes.ray.agent.contact import SPACE
@@ -118,6 +119,17 @@ def test_the_stages_of_a_task_follow_each_other_to_the_nanosecond() -> None:
         assert {"ray.lease", "ray.push"} <= {part.stage for part in parts}
         assert probe(trace).level == "pickle, agent + events: 1 of 1 task seen"
         assert probe(trace).unseen == ()
+
+
+def test_the_agent_is_nothing_that_the_user_serialized() -> None:
+    """Where it is brought to a cluster: `%serprof value` asks this, and would take it for code."""
+    recordings = [Recording("nothing", detail=False) for _ in range(3)]
+    for recording in recordings:
+        with recording:
+            pass
+
+    # A client of Dask that is open in this process sends heartbeats, which are serialized.
+    assert not all(recording.has_spans for recording in recordings)
 
 
 def test_what_is_slow_inside_of_a_task_is_told_apart() -> None:

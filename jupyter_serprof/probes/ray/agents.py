@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import marshal
 import os
-import pickle
 import sys
 import time
 from bisect import bisect_right
@@ -213,7 +212,8 @@ def _brought(worker: Any) -> Contact:  # noqa: ANN401  (Ray has no types here)
     """Bring the source of the agent to the cluster of a job; it is dropped with the job."""
     job = worker.current_job_id.hex().encode()
     key = b":".join((b"RemoteFunction", job, b"serprof", uuid4().hex.encode()))
-    packed = pickle.dumps(shipped_agent())
+    # Not by pickle: a recording that begins would take it for the user's.
+    packed = marshal.dumps(shipped_agent())
     for at, value in ((key + OPEN, b""), (key, packed)):
         worker.gcs_client.internal_kv_put(at, value, True, SPACE, timeout=_RPC_S)  # noqa: FBT003
     contact = Contact(key, (shipped_agent()[1], time.time_ns() + _LONGEST_NS, _PERIOD_S))

@@ -41,10 +41,10 @@ def boot(key, call, wanted):
     if worker.mode == ray.WORKER_MODE:
         try:
             if call[0] not in sys.modules:
-                import pickle
+                import marshal
                 packed = worker.gcs_client.internal_kv_get(key, b'fun')
                 if packed:
-                    shipped = pickle.loads(packed)
+                    shipped = marshal.loads(packed)
                     exec(shipped[0], {'shipped': shipped})
             if call[0] in sys.modules:
                 sys.modules[call[0]].start(key, *call[1:], began if wanted else 0)
