@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -69,11 +70,18 @@ STATES: dict[str, Callable[[Path], list[Any]]] = {
 @pytest.mark.parametrize("words", STATES)
 def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
     """Of those of this recording: what was submitted before is none of it."""
-    before = through.options(num_cpus=0).remote(gate)
-    watcher = Watcher(words, gate.touch)
+    tries = []
+    while len(tries) < 6 and not any(tries):  # a worker may be there before anybody asks
+        opened = gate.with_name(f"gate{len(tries)}")
+        before = through.options(num_cpus=0).remote(opened)
+        watcher = Watcher(words, opened.touch)
+        late = threading.Timer(15, opened.touch)
+        late.start()
 
-    with record("wait", live=watcher):
-        ray.get(STATES[words](gate))
+        with record("wait", live=watcher):
+            ray.get(STATES[words](opened))
 
-    assert watcher.said
-    assert ray.get(before) == 1
+        late.cancel()
+        tries.append(watcher.said)
+        assert ray.get(before) == 1
+    assert any(tries)
