@@ -70,7 +70,7 @@ STATES: dict[str, Callable[[Path], list[Any]]] = {
 @pytest.mark.parametrize("words", STATES)
 def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
     """Of those of this recording: what was submitted before is none of it."""
-    tries = []
+    tries: list[str] = []
     while len(tries) < 6 and not any(tries):  # a worker may be there before anybody asks
         opened = gate.with_name(f"gate{len(tries)}")
         before = through.options(num_cpus=0).remote(opened)
