@@ -28,8 +28,8 @@ def test_the_cause_is_named_first_and_nothing_is_said_of_the_twin(
     antipattern, healthy = entry.prepare()
 
     is_error = entry.cause == "error"  # it costs no time, so that it is no headline
-    assert entry.rule in (first(t, is_headline=not is_error) for t in attempts(antipattern, 10))
-    assert any(not warned(trace) for trace in attempts(healthy, 10))
+    assert entry.rule in (first(t, is_headline=not is_error) for t in attempts(antipattern, 4))
+    assert any(not warned(trace) for trace in attempts(healthy, 4))
 
 
 def first(trace: Trace, *, is_headline: bool) -> str:

@@ -172,15 +172,21 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     )
 
 
-def redefined_in_a_loop(trace: Trace) -> Iterable[Finding]:
-    """One function or class made remote again and again: pickled, published, loaded each time."""
+def _redefined(trace: Trace) -> dict[str, list[int]]:
+    """Return what was made remote often: its name, and where it was published."""
     times: dict[str, list[int]] = defaultdict(list)
     for at in _outermost(trace, ("ray.export",)):
         times[text(trace.spans[at], "function")].append(at)
-    for name, found in times.items():
+    return {name: at for name, at in times.items() if name and len(at) >= REDEFINED_TIMES}
+
+
+def redefined_in_a_loop(trace: Trace) -> Iterable[Finding]:
+    """One function or class made remote again and again: pickled, published, loaded each time."""
+    for name, found in _redefined(trace).items():
         took_ns = sum(trace.spans[at].duration_ns for at in found[1:])
+        took_ns += round(self_share(trace, "ray.load") * trace.wall_ns)
         share = took_ns / trace.wall_ns if trace.wall_ns else 0.0
-        if name and len(found) >= REDEFINED_TIMES and share >= REDEFINED_SHARE:
+        if share >= REDEFINED_SHARE:
             yield Finding(
                 "ray.redefined-in-loop",
                 "warn",
@@ -220,11 +226,15 @@ def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
 
 
 def cold_workers(trace: Trace) -> Iterable[Finding]:
-    """Find workers that had to be started, and to import, for their first task."""
+    """Find workers that had to be started, and to import, for their first task.
+
+    What is made remote in each turn of a loop is loaded in each, by warm workers too.
+    """
     rows = trace.waterfall.rows if trace.waterfall else ()
-    took_ns = sum(row.self_ns for row in rows if row.stage in _COLD)
+    cold = [key for key in _COLD if key != "ray.load" or not _redefined(trace)]
+    took_ns = sum(row.self_ns for row in rows if row.stage in cold)
     started = [at for at, _ in indexed(trace, "ray.worker.start")]
-    share = self_share(trace, *_COLD)
+    share = self_share(trace, *cold)
     if share >= COLD_SHARE and took_ns >= COLD_NS:
         yield Finding(
             "ray.cold-workers",
