@@ -520,3 +520,21 @@ def test_the_items_of_a_generator_are_told_apart_from_what_happens_to_them() -> 
     assert _inside(trace, "ray.generator.user") >= 0.99 * 60e6
     assert len(spans(trace, "ray.generator.user")) >= 3
     assert _inside(slow, "ray.generator.out") >= 0.9 * 100e6 > _inside(trace, "ray.generator.out")
+
+
+def test_a_generator_gets_what_ray_sends_it() -> None:
+    """Ray tells a generator how long its last item took to store: Ray Data counts on it."""
+
+    @_remote
+    def told() -> Iterator[str]:
+        sent = yield "first"
+        yield type(sent).__name__
+
+    def take() -> list[str]:
+        return [ray.get(each) for each in told.remote()]
+
+    without = take()
+    within, _ = recorded(take)
+
+    assert within == without
+    assert within[1] != "NoneType"

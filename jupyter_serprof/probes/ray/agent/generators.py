@@ -24,11 +24,12 @@ def stepped(original: Any) -> Any:
     @functools.wraps(original)
     def steps(*args: Any, **kwargs: Any) -> Any:
         items = original(*args, **kwargs)
+        step = functools.partial(items.send, None)
         try:
             while True:
                 start = clock()
                 try:
-                    item = next(items)
+                    item = step()
                 except StopIteration as end:
                     note("user", start)
                     return end.value
@@ -37,7 +38,10 @@ def stepped(original: Any) -> Any:
                     raise
                 note("user", start)
                 start = clock()
-                yield item
+                try:
+                    step = functools.partial(items.send, (yield item))
+                except Exception as error:  # what is thrown into it is for the user's code
+                    step = functools.partial(items.throw, error)
                 note("out", start)
         finally:
             items.close()
