@@ -26,7 +26,7 @@ from jupyter_serprof.model.units import without_literals
 from . import Entry, Run, entries
 from .clusters import settle, start
 
-LONGEST_HEADLINE = 90
+LONGEST_HEADLINE, _MISSING = 90, "not installed"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ class Row:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether a rule fired that must not."""
+        """Whether a rule fired that must not, or it could not be run at all."""
+        if self.trace is None:
+            return not self.reason.startswith(_MISSING)
         return bool(self.warned) or not {rule.rstrip("!") for rule in self.rules}.isdisjoint(
             self.entry.never
         )
@@ -77,7 +79,7 @@ def run_entry(entry: Entry, pairs: int) -> Row:
     """Run an entry and its twin warm, then recorded, then in pairs without a recording."""
     missing = [name for name in entry.needs if find_spec(name) is None]
     if missing:
-        return Row(entry, reason=f"not installed: {', '.join(missing)}")
+        return Row(entry, reason=f"{_MISSING}: {', '.join(missing)}")
     start(entry.cluster)
     antipattern, healthy = entry.prepare()
     first = antipattern()
@@ -137,7 +139,7 @@ def told(row: Row) -> Iterable[str]:
     """Return the lines of an entry."""
     entry, trace, twin = row.entry, row.trace, row.twin
     if trace is None or twin is None:
-        yield f"{entry.name:<32} skipped: {row.reason}"
+        yield f"{entry.name:<32} {'FAILED' if row.is_wrong else 'skipped'}: {row.reason}"
         return
     summary = trace.summary or Summary("")
     named = "-" if not entry.rule else "yes" if row.is_named else "NO"
@@ -218,7 +220,7 @@ def save(row: Row, folder: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run what is asked for; 1 if a rule fired that must not."""
+    """Run what is asked for; 1 if a rule fired that must not, or an entry failed."""
     parser = argparse.ArgumentParser(prog="tests.corpus", description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of names, rules, pages or groups")
     parser.add_argument("--save", type=Path, help="write each document there")
