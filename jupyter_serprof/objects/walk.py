@@ -112,8 +112,9 @@ def is_small_atom(value: object) -> bool:
 
 _LIBRARIES = frozenset({"dask", "distributed", "dask_expr"})
 _GRAPHS = frozenset({"Expr", "HighLevelGraph"})
-#: The threads of a scheduler that runs in this process: what it sends are copies.
-_SCHEDULER_THREADS = ("IO loop", "Dask-Offload")
+#: Threads in which distributed works, for a client or as a scheduler in this process: what they
+#: send are copies, of what other spans name.
+DASK_THREADS = ("IO loop", "Dask-Offload")
 _MOST_LOOKED_AT = 500
 #: A longer container is told as one.
 _WIDE = 200
@@ -154,7 +155,7 @@ def payloads(value: object, size_bytes: int) -> list[Payload]:
     size_bytes
         What was written for the value, buffers included.
     """
-    is_in_scheduler = threading.current_thread().name.startswith(_SCHEDULER_THREADS)
+    is_in_scheduler = threading.current_thread().name.startswith(DASK_THREADS)
     if ask.kind_module(type(value)) == "dask._task_spec" or (_is_task(value) and is_in_scheduler):
         return []
     if not _is_graph(value):

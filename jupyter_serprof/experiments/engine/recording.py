@@ -8,6 +8,7 @@ from asyncio import CancelledError
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from threading import enumerate as threads
 from typing import Any, Self
 
 from jupyter_serprof.capture.freeze import Page, freeze, page_of
@@ -19,6 +20,7 @@ from jupyter_serprof.capture.recorder import Recorder, describe_failure
 from jupyter_serprof.experiments.engine.live import Ticker, Told
 from jupyter_serprof.model import SerprofError, Trace
 from jupyter_serprof.objects.culprits import Culprit
+from jupyter_serprof.objects.walk import DASK_THREADS
 from jupyter_serprof.probes import Probe, available_probes
 from jupyter_serprof.probes.pickle import refused_part
 
@@ -149,11 +151,18 @@ class Recording:
 
     @property
     def has_spans(self) -> bool:
-        """Tell whether anything but imports, garbage collection and waits for threads was seen."""
+        """Tell whether anything but imports, garbage collection and waits for threads was seen.
+
+        What the threads of an open Dask client do, its heartbeats, is not the code's.
+        """
         if self._had_spans:
             return True
-        places = (name for name in self._recorder.page.names if isinstance(name, Place))
-        return any(place.stage not in _BACKGROUND for place in places)
+        own = {thread.ident for thread in threads() if thread.name.startswith(DASK_THREADS)}
+        places = {name for name in self._recorder.page.names if isinstance(name, Place)}
+        seen = {place for place in places if place.stage not in _BACKGROUND}
+        return bool(seen) and any(
+            place in seen and thread not in own for place, thread, *_ in self._recorder.page
+        )
 
     @property
     def trace(self) -> Trace:

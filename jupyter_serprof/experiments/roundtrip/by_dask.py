@@ -11,6 +11,7 @@ from typing import Any
 from jupyter_serprof.capture.recorder import span
 from jupyter_serprof.experiments.roundtrip.transport import Transport, is_installed
 from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.objects.walk import DASK_THREADS
 
 _PIP = 'Run: pip install "jupyter_serprof[dask]"'
 _CLIENT = "Run: from dask.distributed import Client; client = Client()"
@@ -65,7 +66,7 @@ class DaskScatter(DaskProtocol):
 
     key = "dask-scatter"
     title = "client.scatter + gather"
-    threads = ("IO loop", "Dask-Offload")
+    threads = DASK_THREADS
     needs = "a Dask client"
 
     def is_asked(self) -> bool:

@@ -21,6 +21,7 @@ from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.model.live import LiveFacts
+from jupyter_serprof.objects.walk import DASK_THREADS
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask import computations
 from jupyter_serprof.probes.dask.cluster import (
@@ -111,8 +112,6 @@ def size_gathers(run: Page, cluster: Cluster) -> None:
                     break
 
 
-#: Threads in which distributed works for the client; what they pickle is named by other spans.
-_LOOP_THREADS = ("IO loop", "Dask-Offload")
 _CALLS = ("compute", "persist", "submit", "map", "get", "scatter", "gather")
 _FEW_KEYS = 256
 #: What each rung below the first cannot see.
@@ -273,7 +272,7 @@ class DaskProbe(Probe):
         for cluster in self._clusters:
             if cluster.visit is not None:
                 cluster.visit.leave()
-        own = [one for one in threading.enumerate() if one.name.startswith(_LOOP_THREADS)]
+        own = [one for one in threading.enumerate() if one.name.startswith(DASK_THREADS)]
         self._loops |= {thread.ident for thread in own if thread.ident is not None}
         # Without a cluster Dask may not be imported, and is not for its settings.
         until = time.monotonic() + patience_s() if self._clusters else 0.0
