@@ -23,7 +23,9 @@ from distributed.worker import Worker
 
 from clusters import seen
 from clusters.outside import Outside, outside_cluster
+from jupyter_serprof.analysis.findings.dask_facts import workers
 from jupyter_serprof.api import graphstages, record
+from jupyter_serprof.api.recordings import stage_recording
 from jupyter_serprof.experiments.graphs.stages import ComputationTimeoutError
 from jupyter_serprof.probes.dask.cluster import (
     agent_name,
@@ -233,6 +235,16 @@ def test_names_that_distributed_lost_are_listed(
     assert seen.row(trace, "dask.schedule.order").busy_ns > 0
     # Names that were really gone would break every other cluster with an end in this process.
     assert dask_client.submit(operator.neg, 1, pure=False).result(timeout=30) == -1
+
+
+def test_workers_that_have_nothing_to_do_count(outside_client: Client) -> None:
+    """How busy workers are, and that one task is too few, is told of all their threads."""
+    with stage_recording("x") as recording:
+        outside_client.submit(time.sleep, 0.2, pure=False).result()
+
+    threads = sum(outside_client.nthreads().values())
+    assert workers(recording.trace).threads == threads > 1
+    assert [f.rule for f in recording.trace.findings] == ["dask.one-task"]
 
 
 def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> None:

@@ -539,6 +539,9 @@ DASK_SAMPLES: Mapping[str, Trace] = {
     ),
     "threads share the object": _by_processes(("dask.execute", "client/thread 1", 0, 5)),
     "dask.delayed names it by its class": embedded(32_000_000, "ndarray", ARRAY, 1),
+    "one of many tasks ran alone": replace(
+        ran(("all_of", 1, 5, 400)), tables=(tasks_table(("all_of", 8, 420_000_000, 9)),)
+    ),
     "each ran once": ran(*((n, 1, 99 * (ord(n) - 97), 99) for n in "abcd"), graphs=4, waits=4),
     "three of five objects": run(
         tables=[graph_table(*((f"f{at}-{HASH}", ARRAY, 90_000_000 - at, 3) for at in range(5)))]

@@ -116,12 +116,16 @@ def scheduling_ns(trace: Trace) -> int:
 
 
 def workers(trace: Trace) -> Workers:
-    """Return the worker threads of a cluster and how long they computed; 0 where no task ran."""
+    """Return the worker threads of a cluster and how long they computed; 0 where no task ran.
+
+    The scheduler knows of the idle ones; where it did not tell, those count that did anything.
+    """
     seen = {span.lane for _, span in indexed(trace, "dask.execute")}
+    told = (number(span, "threads") for _, span in indexed(trace, "dask.submit")) if seen else ()
     idle = (lane.key for lane in trace.lanes if lane.kind == "worker" and _THREAD in lane.key)
     lanes = set(idle) if seen else set()
     busy_ns = sum(row.busy_ns for row in rows_of(trace, "dask.execute"))
-    return Workers(len(lanes | seen), busy_ns)
+    return Workers(max(len(lanes | seen), *(count or 0 for count in told), 0), busy_ns)
 
 
 def computation_of(trace: Trace, span: Span) -> str:

@@ -112,11 +112,14 @@ def one_task(trace: Trace) -> Iterable[Finding]:
     share = (1 - 1 / lanes) * took_ns / max(1, trace.wall_ns)
     name, joined, alone = facts.prefix(longest.name), _joined(trace, longest), format_ns(took_ns)
     size, before_ns = (whole(joined or {}, key) or 0 for key in ("result_bytes", "compute_total"))
+    rows = facts.records(trace, "dask.tasks")
+    count = sum(whole(row, "count") or 0 for row in rows if word(row, "prefix") == name)
+    what = f"one of {count} `{name}` ran alone" if count > 1 else f"`{name}` ran as one task"
     if share >= WORTH_SHARE:
         yield Finding(
             "dask.one-task" if joined is None else "dask.delayed-collection",
-            "warn",
-            f"`{name}` ran as one task, the other worker{'s' * (lanes > 2)} had nothing to do"  # noqa: PLR2004
+            "warn" if count <= 1 else "info",  # one of many may have been held up
+            f"{what}, the other worker{'s' * (lanes > 2)} had nothing to do"  # noqa: PLR2004
             if joined is None
             else f"`{name}` got {format_bytes(size)} of chunks joined in one task",
             {"task_ns": took_ns, "workers": lanes}

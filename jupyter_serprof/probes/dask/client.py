@@ -310,6 +310,9 @@ class DaskProbe(Probe):
             size_gathers(run, cluster)
             computations.match(mine, cluster)
             computations.describe_schedules(run, mine, suffix)
+            if threads := (cluster.scheduler.report or {}).get("threads"):
+                for entry in mine:
+                    entry.draft.details["threads"] = threads
             _name_collections(run, cluster, suffix)
         self._add_facts(run, sent)
 

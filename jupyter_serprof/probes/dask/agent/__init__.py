@@ -155,6 +155,7 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
                 agent.assigned(scheduler, key)
 
         def add_worker(self, scheduler: Any, worker: str) -> None:
+            agent.count_threads(scheduler)
             invite(agent, token, scheduler, worker)
 
         def remove_worker(self, scheduler: Any, worker: str, **_: Any) -> None:  # noqa: ARG002
@@ -172,6 +173,7 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
 
 def _note_graph(agent: Agent, scheduler: Any, client: str, keys: Any, tasks: Any) -> None:
     if client in agent.clients and agent.is_taking():
+        agent.count_threads(scheduler)
         sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
         agent.sent(scheduler, sign, tasks)
 

@@ -103,6 +103,8 @@ class Agent:
         self.drained: list[int] = []
         self.bytes: Counter[str] = Counter()
         self.transitions = 0
+        #: The most threads that the workers of the cluster had together, the idle ones too.
+        self.threads = 0
         #: Process of the client; when it told, by its clock, which recordings ran there, and which.
         self.origin: tuple[int, tuple[int, Sequence[str]]] = (0, (0, ()))
         #: Who has the agent in this process, by `id`: ticks until it leaves.
@@ -294,6 +296,10 @@ class Agent:
             self.on_loop(worker, "begin task", start, begun)
             self.on_loop(worker, "end task", done, end)
 
+    def count_threads(self, scheduler: Any) -> None:
+        """Keep how many threads there are to run tasks."""
+        self.threads = max(self.threads, getattr(scheduler, "total_nthreads", 0))
+
     def on_loop(self, worker: Any, name: str, start: int, end: int) -> None:
         """Note an interval of a worker's event loop."""
         lane = self.lanes.setdefault((worker.address, "loop"), len(self.lanes))
@@ -318,6 +324,7 @@ class Agent:
             "drained": self.drained,
             "bytes": dict(self.bytes),
             "transitions": self.transitions,
+            "threads": self.threads,
             "prefixes": {name: _prefix_data(prefix) for name, prefix in self.prefixes.items()},
             "computations": [vars(entry) for entry in self.computations],
         }
