@@ -229,11 +229,11 @@ def _closed(entry: Entry, kind: str, closing: set[tuple[int, ...]]) -> Entry:
 
 def _fitted(entries: list[Entry], most: int, small: list[Entry]) -> tuple[list[Entry], list[Entry]]:
     """Add to what is small; what is still open is closed where it leaves too little room."""
-    room = most - _FEWEST_BLOCKS
+    room, beside = most - _FEWEST_BLOCKS, most - bool(small)
     if _widest(entries) > room or not any(entry.kind == "group" for entry in entries):
-        entries = _folded(entries, "heading", most, keeps_largest=False)
+        entries = _folded(entries, "heading", beside, keeps_largest=False)
     if _widest(entries) > room:
-        entries = _folded(entries, "group", most, keeps_largest=False)
+        entries = _folded(entries, "group", beside, keeps_largest=False)
     room = most - (count_of(entries) - len(entries))
     if len(entries) + bool(small) <= room:
         return entries, small

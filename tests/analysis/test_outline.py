@@ -11,7 +11,7 @@ from strategies import traces
 from test_text import MS, make_many, make_row, make_trace
 
 from jupyter_serprof.analysis.outline import MOST_PARTED, count_of, outline, outlined
-from jupyter_serprof.model import Finding, Stage, Trace, Waterfall
+from jupyter_serprof.model import Finding, Group, Stage, Trace, Waterfall
 from jupyter_serprof.model.units import format_share
 from jupyter_serprof.views.waterfall.table import Line, table_of, waterfall_of, work_and_wait
 
@@ -58,8 +58,15 @@ def test_what_is_printed_adds_up_on_every_level(trace: Trace, most_rows: int) ->
 @pytest.mark.parametrize("most_rows", [60, 24, 16, 8, 2])
 def test_no_outline_has_more_lines_than_asked(most_rows: int) -> None:
     """However many computations, parts and stages there are."""
-    for trace in (ONE, TWO, several(9), MANY, make_many(70)):
+    for trace in (ONE, TWO, several(9), MANY, make_many(70), _beside_a_computation()):
         assert len(table_of(trace, most_rows).lines) <= most_rows + 1
+
+
+def _beside_a_computation() -> Trace:
+    """Return a computation of one stage, and two stages outside of it that are small."""
+    rows = (make_row("ray.put", 0, 0), make_row("ray.store", 0, 0), make_row("gc", 0, MS, group=0))
+    groups = (Group("one", 0, MS), Group("none", MS, MS))
+    return outlined(make_trace(rows, MS, groups=groups))
 
 
 @given(traces(), st.integers(2, 60))
