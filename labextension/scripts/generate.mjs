@@ -38,6 +38,7 @@ async function style() {
       [`on-${name}`, own.label],
     ]),
     ...theme.spare.map((color, at) => [`spare-${at + 1}`, color]),
+    ...Object.entries(theme.ways).map(([key, name]) => [`way-${key}`, `var(--jsp-${name})`]),
     ...["light", "dark"].flatMap((mode) =>
       [
         ...Object.entries(ROLES).map(([role, name]) => [name, theme[mode][role]]),

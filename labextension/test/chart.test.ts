@@ -142,7 +142,7 @@ describe("the chart of a sweep", () => {
     ).toBe(title);
   });
 
-  it("gives each of eight transports its own colour", () => {
+  it("gives each of eight transports its own colour, and known ones theirs", () => {
     const { points, variants } = sweepWith({});
     const keys = Array.from({ length: 8 }, (_, at) => `way${at}`);
     const root = draw({
@@ -152,6 +152,9 @@ describe("the chart of a sweep", () => {
     const samples = [...root.querySelectorAll<SVGElement>(".jsp-legend svg")];
     expect(new Set(samples.map((sample) => sample.style.color)).size).toBe(8);
     expect(samples.map((sample) => sample.style.color)).not.toContain("var(--jsp-ink)");
+    draw({});
+    const own = [...document.querySelectorAll<SVGElement>(".jsp-legend svg")];
+    expect(own.at(-1)?.style.color).toMatch(/^var\(--jsp-way-ray, /);
   });
 
   it("marks the last crossover of each pair of the runs that it draws", () => {

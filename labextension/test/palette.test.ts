@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { FAMILIES, type Family, SPARE } from "../src/kit/theme";
+import { FAMILIES, type Family, LINES as NAMED } from "../src/kit/theme";
 import { contrast, linear, THEME } from "./theme";
 
 type Triple = readonly [number, number, number];
@@ -61,7 +61,10 @@ const LINES = [...Object.values(PALETTE), ...THEME.spare];
 
 describe("the palette", () => {
   it("has ten colours for lines, at least 15 apart, 3:1 on both backgrounds", () => {
-    expect(SPARE).toHaveLength(THEME.spare.length);
+    expect(NAMED).toHaveLength(LINES.length);
+    const ways = Object.values(THEME.ways);
+    expect(new Set(ways).size).toBe(ways.length);
+    expect(NAMED).toEqual(expect.arrayContaining(ways));
     for (const colour of THEME.spare) {
       const others = LINES.filter((other) => other !== colour);
       expect(Math.min(...others.map((other) => distance(colour, other, "normal")))).toBeGreaterThan(

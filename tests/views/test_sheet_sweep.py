@@ -11,10 +11,11 @@ from size_samples import make_chunks, make_sizes
 from test_figure import _boxes, _check_labels, _labels
 from test_text_sizes import size_sweeps
 
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 from jupyter_serprof.model import Limits, Sweep
 from jupyter_serprof.views.figure import alt_text, figure, sheet_of, svg
 from jupyter_serprof.views.kit.sheet import WIDTH, Sheet, Stroke
-from jupyter_serprof.views.kit.theme import FAMILY_COLORS, LIGHT
+from jupyter_serprof.views.kit.theme import FAMILY_COLORS, LIGHT, LINE_COLORS, WAY_COLORS
 from jupyter_serprof.views.text import text
 
 PURPLE, ORANGE = FAMILY_COLORS["pickle"], FAMILY_COLORS["store"]
@@ -95,16 +96,27 @@ def test_one_memcpy_is_a_dotted_line_where_it_belongs() -> None:
     y = y0 + (y1 - y0) * (stored[4][0] - x0) / (x1 - x0)
     ticks = {label.text: label.y for label in _labels(sheet)}
     assert y == pytest.approx(ticks["1 ms"], abs=1)
-    assert "dotted grey: one memcpy" in ticks
+    assert "grey dashes: one memcpy" in ticks
     bare = sheet_of(replace(make_sizes(), limits=Limits()))
     assert lines_of(bare, LIGHT.wait, dotted=True) == []
+
+
+def test_a_transport_has_one_colour_in_every_sweep() -> None:
+    """Whatever stands beside it, whatever its stages are, and no two have the same."""
+    sizes = make_sizes()
+    points = (replace(each, stages={"pickle.dumps": 1}) for each in sizes.points)
+    other = replace(sizes, variants=sizes.variants[:0:-1], points=tuple(points))
+
+    assert len(lines_of(sheet_of(other), ORANGE)) == len(lines_of(sheet_of(sizes), ORANGE)) == 1
+    assert WAY_COLORS.keys() == TRANSPORTS.keys()
+    assert len(set(WAY_COLORS.values())) == len(WAY_COLORS)
 
 
 def test_the_best_chunk_is_a_band_over_its_interval() -> None:
     """From the smallest to the largest chunk that is as good, with the best one named."""
     sheet = sheet_of(make_chunks())
 
-    (line,) = lines_of(sheet, FAMILY_COLORS["execute"])
+    (line,) = lines_of(sheet, LINE_COLORS[0])
     (band,) = _boxes(sheet, LIGHT.grid)
     assert (band.x, band.x + band.width) == pytest.approx((line.points[1][0], line.points[3][0]))
     texts = [label.text for label in _labels(sheet)]

@@ -12,6 +12,9 @@ _THEME = json.loads(files("jupyter_serprof.views.kit").joinpath("theme.json").re
 FAMILY_COLORS: dict[str, str] = {key: own["color"] for key, own in _THEME["families"].items()}
 #: What the lines of a chart take one after the other, each colour once.
 LINE_COLORS: tuple[str, ...] = (*FAMILY_COLORS.values(), *_THEME["spare"])
+_NAMED = FAMILY_COLORS | {f"spare-{at}": own for at, own in enumerate(_THEME["spare"], 1)}
+#: The line of a transport has one colour in every sweep.
+WAY_COLORS: dict[str, str] = {key: _NAMED[name] for key, name in _THEME["ways"].items()}
 #: At least 4.5:1 on the family.
 _LABELS: dict[str, str] = {key: own["label"] for key, own in _THEME["families"].items()}
 

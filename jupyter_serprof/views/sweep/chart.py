@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from jupyter_serprof.analysis.ranking import outside_texts
-from jupyter_serprof.model import Crossover, Sweep, stages_of
+from jupyter_serprof.model import Crossover, Sweep
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import log_axis, log_ticks
 from jupyter_serprof.views.kit.parts import put_legend
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, Rule, Sheet, Stroke
-from jupyter_serprof.views.kit.theme import LINE_COLORS, family_color
+from jupyter_serprof.views.kit.theme import LINE_COLORS, WAY_COLORS
 from jupyter_serprof.views.sweep import runs as sweeps
 
 LINE_HEIGHT = 15
@@ -104,7 +104,7 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     found = warm or sweeps.series_of(sweep, cold=True)
     lines = [
         _ChartLine(each, color, _MARKS[at % len(_MARKS)])
-        for at, (each, color) in enumerate(zip(found, _colors(sweep, found), strict=True))
+        for at, (each, color) in enumerate(zip(found, _colors(found), strict=True))
     ]
     chart = _chart(sheet, sweep, lines)
     _put_best(sheet, chart, sweep)
@@ -129,25 +129,10 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
         _put_sentences(sheet, sweep)
 
 
-def _colors(sweep: Sweep, found: Sequence[sweeps.Series]) -> list[str]:
-    """Return a colour for each line; one that is taken gives way to a free one."""
-    colors: list[str] = []
-    for each in found:
-        own = _color(sweep, each)
-        free = (color for color in (own, *LINE_COLORS) if color not in colors)
-        colors.append(next(free, own))
-    return colors
-
-
-def _color(sweep: Sweep, series: sweeps.Series) -> str:
-    sums: dict[str, int] = {}
-    known = stages_of(*(entry.trace for entry in sweep.traces))
-    for point in sweep.points:
-        if point.variant == series.variant.key:
-            for key, self_ns in point.stages.items():
-                family = known[key].family
-                sums[family] = sums.get(family, 0) + self_ns
-    return family_color(max(sums, key=lambda family: sums[family]) if sums else "other")
+def _colors(found: Sequence[sweeps.Series]) -> Iterator[str]:
+    """Yield the colour of each line: that of its transport; what is none takes them in turn."""
+    for at, each in enumerate(found):
+        yield WAY_COLORS.get(each.variant.key, LINE_COLORS[at % len(LINE_COLORS)])
 
 
 def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
@@ -196,7 +181,7 @@ def _put_memcpy(sheet: Sheet, chart: Chart, sweep: Sweep) -> Iterator[str]:
     if low < high:
         ends = tuple((chart.x(10**p), chart.y(10**p / rate * 1e9)) for p in (low, high))
         sheet.add(Stroke(ends, sheet.theme.wait, 1.2, is_dotted=True))
-        yield "dotted grey: one memcpy"
+        yield "grey dashes: one memcpy"
 
 
 def _spread(series: sweeps.Series) -> float:
@@ -280,7 +265,7 @@ def _legend(
         yield Box(0, 0, 0, 0, color), "middle half of the runs" if high > 3 else "all runs"  # noqa: PLR2004
         yield None, f"{sweeps.which_text(counts)} of {low}" + (f" to {high}" if high > low else "")
     for said in outside_texts(line.series.variant for line in lines):
-        yield None, clean(said)
+        yield None, f"{clean(said)}, so it is not compared"
     yield None, "lines end at measured sizes"
     if any(len(line.series.pieces) > 1 for line in lines):
         yield None, "gap: beyond it time grows in another way"

@@ -13,8 +13,8 @@ export const FAMILIES = [
   "other",
 ] as const;
 
-/** For lines of a chart when those of the families are taken. */
-export const SPARE = ["spare-1", "spare-2", "spare-3"];
+/** Of lines of a chart that are no transports, in turn. */
+export const LINES = [...FAMILIES, "spare-1", "spare-2", "spare-3"];
 export type Family = (typeof FAMILIES)[number];
 
 /** Families whose stages carry bytes: there an unknown size was not seen, elsewhere it does not apply. */

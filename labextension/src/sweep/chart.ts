@@ -44,7 +44,7 @@ const ROW_PX = 26;
 /** Longer names are cut. */
 const LONGEST_NAME = 17;
 
-/** A line, its band and its marks have the colour of a family. */
+/** A line, its band and its marks have one colour: of a family, of a transport. */
 export function inkOf(family: string): string {
   return `var(--jsp-${family})`;
 }

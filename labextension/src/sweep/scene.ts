@@ -2,8 +2,7 @@
 
 import type { Stage, SweepDocument, Variant } from "../document/document";
 import * as format from "../document/format";
-import { grouped } from "../kit/sort";
-import { FAMILIES, familyOf, SPARE } from "../kit/theme";
+import { familyOf, LINES } from "../kit/theme";
 import type { Band } from "./band";
 import { type Chart, type Line, MARKERS } from "./chart";
 import { type Ride, wireNs } from "./link";
@@ -92,17 +91,13 @@ function wireLine(
 }
 
 function transportLines(scene: SizeScene): Line[] {
-  const { doc, isCold, stages, variants } = scene;
-  const colours = new Set<string>([...FAMILIES, ...SPARE]);
+  const { doc, isCold, variants } = scene;
   return variants.map((variant, at) => {
     const points = seriesOf(doc, variant.key, isCold);
-    const own = dominantFamily(doc, stages, variant.key);
-    // One colour a transport: one that is taken gives way to a free one.
-    const [family = own] = colours.has(own) ? [own] : colours;
-    colours.delete(family);
     return {
       title: String(variant.title ?? variant.key),
-      family,
+      // One colour a transport, in every sweep; what is none takes them in turn.
+      family: `way-${variant.key}, var(--jsp-${LINES[at % LINES.length]})`,
       marker: markerAt(at),
       points,
       fits: fitsIn(scene, variant.key, null),
@@ -168,21 +163,6 @@ function stageLines(scene: SizeScene, variant: string): Line[] {
   };
   // The U of the whole is what a chunk size is chosen by.
   return doc.kind === "chunks" || scene.link !== null ? [whole, ...lines] : lines;
-}
-
-/** A line has the colour of the family that dominates its transport, if that is free. */
-function dominantFamily(
-  doc: SweepDocument,
-  stages: ReadonlyMap<string, Stage>,
-  variant: string,
-): string {
-  const own = doc.points.filter((point) => point.variant === variant);
-  const times = own.flatMap((point) => Object.entries(point.stages));
-  const families = grouped(times, ([key]) => familyOf(stages.get(key)?.family));
-  const sums = [...families].map(
-    ([family, list]) => [family, list.reduce((sum, [, ns]) => sum + ns, 0)] as const,
-  );
-  return sums.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? "other";
 }
 
 export function runAt({ doc, size, isCold }: SizeScene, variant: string): Run | undefined {

@@ -97,14 +97,13 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
         change();
       })
     : null;
-  const left = element("div", "", picture, element("div", "jsp-slider-row", input, how));
+  const left = element("div", "", picture, element("div", "jsp-slider-row", input, how), legend);
   const node = element(
     "section",
     "jsp-sizes",
     element("div", "jsp-controls", what.node, runs.node, network),
     element("div", "jsp-sizes-row", left, side),
     words,
-    legend,
     doc.kind === "chunks" ? null : folds,
     replay,
   );
@@ -131,6 +130,8 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
     entry.prepend(sample);
     return entry;
   });
+  // Their lines may lie below those that the headline names.
+  const outside = scene.doc.summary?.details?.filter((text) => text.endsWith("is not compared"));
   const gap = "gap: beyond it the time grows in another way";
   const most = Math.max(0, ...drawn.flatMap(({ points }) => points.map(({ count }) => count)));
   const which = most === 2 ? "faster" : "middle";
@@ -141,6 +142,7 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
     drawn.some((line) => breaksOf(line.fits).length > 0) ? element("span", "", gap) : null,
     scene.link === null ? null : legendEntry("jsp-wire", "wire, predicted: dashed and hollow"),
     small > 0 ? element("span", "", `${stages} below 5\u00a0% at every size: see Table`) : null,
+    ...(outside ?? []).map((text) => element("span", "", text)),
     legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
     element("span", "jsp-legend-end", `${which} run of ${most}; lines end at measured sizes`),
   ];
