@@ -25,7 +25,7 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
     __tracebackhide__ = True
     with usage_errors():
         typed = typed_line(shell, line, local_ns)
-        if typed is None or not (typed.options.code or typed.live.is_seen):
+        if typed is None or not (typed.options.code or typed.live.is_answered):
             print(help_text())  # noqa: T201  (what was asked for, or where no panel is seen)
         elif not typed.options.code:
             show_panel(typed)

@@ -149,6 +149,16 @@ def test_alone_it_shows_controls_and_says_what_stands_there_without_a_kernel(
     assert len(str(front.states)) < 100_000  # a notebook that nobody looks at keeps all of it
 
 
+def test_where_nobody_can_press_its_buttons_no_panel_is_opened(kernel: Kernel) -> None:
+    """papermill and ``nbconvert --execute`` would save 48 kB of widgets for nobody."""
+    kernel.run("%load_ext jupyter_serprof")
+
+    ran = kernel.follow(kernel.client.execute("%serprof", allow_stdin=False))
+
+    assert ran.kinds == ["stream"]
+    assert "%serprof ray.get(ray.put(a))" in ran.stream()
+
+
 def test_a_sweep_grows_in_the_cell_and_ends_as_the_document(front: FrontEnd) -> None:
     """The same handle: a widget first, then what is saved; the variable has it, too."""
     front.choose("Measure", "generated: float64")

@@ -60,6 +60,11 @@ class Live:
         """Whether there is a front end that draws what is shown before the end."""
         return front_end() not in ("none", "terminal")
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether somebody is there to press the buttons that are shown."""
+        return self.is_seen and (front_end() not in _KERNELS or _is_watched())
+
     def tell(self, facts: LiveFacts) -> None:
         """Show a line, where somebody sees it; from any thread. A picture takes its place."""
         with self._lock:
@@ -132,15 +137,20 @@ class Live:
 
 
 def _hooks() -> list[Any] | None:
-    """Return what this thread's messages go through to somebody who looks; None: nobody does.
-
-    nbclient, and so nbconvert and papermill, can ask nobody for input.
-    """
+    """Return what this thread's messages go through to somebody who looks; None: nobody does."""
     shell = sys.modules["IPython"].get_ipython() if front_end() in _KERNELS else None
-    kernel = getattr(shell, "kernel", None)
-    is_watched = bool(getattr(kernel, "_allow_stdin", False))
     hooks = getattr(getattr(shell, "display_pub", None), "_hooks", None)
-    return hooks if is_watched and isinstance(hooks, list) else None
+    return hooks if isinstance(hooks, list) and _is_watched() else None
+
+
+def _is_watched() -> bool:
+    """Tell whether a front end executes the cell: nbclient, as papermill, can ask for no input.
+
+    Voila executes by nbclient, and shows what it left to a reader.
+    """
+    kernel = getattr(sys.modules["IPython"].get_ipython(), "kernel", None)
+    is_voila = os.environ.get("SERVER_SOFTWARE", "").startswith("voila")
+    return bool(getattr(kernel, "_allow_stdin", False)) or is_voila
 
 
 def _is_terminal() -> bool:
