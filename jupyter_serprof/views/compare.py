@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from jupyter_serprof.analysis import comparison as words
 from jupyter_serprof.model import Change, Comparison
@@ -109,7 +109,7 @@ def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
     """Put the table of a comparison at ``y``; its headline is that of the document."""
     muted, lines = sheet.theme.muted, words.lines_of(comparison)
     numbers = _numbers(comparison, lines)
-    for right, one in zip(_RIGHTS, numbers, strict=False):
+    for right, one in zip(reversed(_RIGHTS), reversed(numbers), strict=False):
         sheet.put(right, sheet.y + 8, one.head, muted, SMALL, side="right")
     sheet.put(_VERDICT_X, sheet.y + 8, "verdict", muted, SMALL)
     sheet.y += 18
@@ -129,7 +129,8 @@ def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
 def _put_line(sheet: Sheet, change: Change, cells: Sequence[str]) -> None:
     theme, middle, is_wall = sheet.theme, sheet.y + _PITCH / 2, not change.stage
     sheet.put(MARGIN, middle, clean(change.title), theme.ink, room=_TITLES, is_bold=is_wall)
-    for left, right, cell in zip((MARGIN + _TITLES, *_RIGHTS), _RIGHTS, cells, strict=False):
+    places = pairwise((MARGIN + _TITLES, *_RIGHTS[-len(cells) :]))
+    for (left, right), cell in zip(places, cells, strict=False):
         room = right - left - _GAP
         sheet.put(right, middle, cell, theme.ink, room=room, is_bold=is_wall, side="right")
     is_told = change.verdict != "cannot tell"
