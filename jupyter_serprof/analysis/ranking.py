@@ -12,12 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.model import Sweep, Variant
-from jupyter_serprof.model.sweep import middle_ns
+from jupyter_serprof.model.sweep import groups_text, middle_ns
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import format_share
+from jupyter_serprof.model.units import format_ratio, format_share
 
 BASELINE = "pickle"
 _HANDS_OVER = "pickle-oob"
+#: The fact how many times as long as the fastest a variant takes, and the signs in it.
+VS_FASTEST, TIED, NOT_SURE = "vs_fastest", "≈", "?"
 _OUTSIDE = "not compared: it "
 _SAME_AS = "did the same as "
 #: So much of the bytes may be shared before a time is no longer that of moving them.
@@ -44,8 +46,40 @@ ALIKE_RATIO = 1.5
 def with_ranking(sweep: Sweep) -> Sweep:
     """Return the sweep whose variants say what keeps them out, and what watching a run cost."""
     costs = _watching_ns(sweep)
-    variants = (_judged(sweep, each, costs.get(each.key, 0)) for each in sweep.variants)
-    return replace(sweep, variants=tuple(variants))
+    variants = tuple(_judged(sweep, each, costs.get(each.key, 0)) for each in sweep.variants)
+    ratios = _ratios(replace(sweep, variants=variants))
+    told = (replace(v, facts={**v.facts, **ratios.get(v.key, {})}) for v in variants)
+    return replace(sweep, variants=tuple(told))
+
+
+def _ratios(sweep: Sweep) -> dict[str, dict[str, Scalar]]:
+    """Return by key the fact how long a variant takes in times of the fastest, of one size, warm.
+
+    `TIED` where the difference does not matter, `NOT_SURE` behind a guess; nothing of what ran
+    once, of runs in two groups, and of remedies, whose gain is of what they replace.
+    """
+    warm = [point for point in sweep.points if not point.cold]
+    walls = [[p.wall_ns for p in warm if p.variant == v.key] for v in ranked_of(sweep.variants)]
+    judged = [*zip(ranked_of(sweep.variants), walls, strict=True)]
+    judged = [(variant, own) for variant, own in judged if is_comparable(own)]
+    is_tried = any("tried" in variant.facts for variant in sweep.variants)
+    if len(judged) < 2 or len({p.size_bytes for p in warm}) > 1 or is_tried:  # noqa: PLR2004
+        return {}
+    fastest, best = min(judged, key=lambda each: middle_ns(each[1]))
+    if groups_text(best):
+        return {}
+    return {
+        variant.key: {VS_FASTEST: _ratio_text(own, best, cost_of(variant, fastest))}
+        for variant, own in judged
+        if not groups_text(own)
+    }
+
+
+def _ratio_text(own: Sequence[int], best: Sequence[int], cost_ns: float) -> str:
+    if own is not best and are_alike(own, best, cost_ns):
+        return TIED
+    is_sure = own is best or matters(own, best, cost_ns)
+    return format_ratio(middle_ns(own) / max(1, middle_ns(best))) + NOT_SURE * (not is_sure)
 
 
 def ranked_of(variants: Iterable[Variant]) -> list[Variant]:
@@ -152,7 +186,7 @@ def _judged(sweep: Sweep, variant: Variant, watching_ns: int) -> Variant:
     notes = tuple(note for note in variant.notes if not note.startswith(_OUTSIDE))
     why = _why_outside(sweep, variant) if variant.state == "ok" else ""
     told: dict[str, Scalar] = {"unranked": why, "watching_ns": watching_ns}
-    facts = {key: fact for key, fact in variant.facts.items() if key not in told}
+    facts = {key: fact for key, fact in variant.facts.items() if key not in (*told, VS_FASTEST)}
     facts |= {key: fact for key, fact in told.items() if fact}
     if "shared_share" in facts:
         facts["is_alias"] = _share(variant) > _SHARED

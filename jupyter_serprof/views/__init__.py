@@ -10,7 +10,7 @@ In: a document, nothing else: they run nothing and measure nothing. Out: text, P
 10.0 ms: 60 % Pickle
 60.0 % of the time in named stages
 <BLANKLINE>
-stage        where    0                      10.00 ms   self ms  share %
+stage        lane     0                      10.00 ms   self ms  share %
 Pickle       client  │██████████████████▅            │     6.00     60.0
 Unaccounted          │                  ·░░░░░░░░░░░░│     4.00     40.0
 Wall time                                                 10.00    100.0

@@ -164,7 +164,11 @@ def _rank(part: Part) -> tuple[bool, int]:
 
 def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column]:
     """Return as many columns as fit: kinds are cut, then paths, then spare columns go."""
-    spare = "type", _unit(anatomy).name, "out-of-band"  # what goes first when lines get narrow
+    spare = (
+        "type",
+        f"pickle {_unit(anatomy).name}",
+        "out-of-band",
+    )  # what goes first when lines get narrow
     attempts = [
         *((paths, kind, 0) for paths in _PATHS[:3] for kind in _KINDS),
         *((paths, _KINDS[-1], n + 1) for n in range(len(spare)) for paths in _PATHS),
@@ -180,13 +184,13 @@ def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> l
     took = [row.duration_ns for row in rows]
     unit = _unit(anatomy)
     texts = (NOT_APPLICABLE if ns is None else unit.text(ns) for ns in took)
-    times = [Column(unit.name, tuple(texts))] if any(took) else []
+    times = [Column(f"pickle {unit.name}", tuple(texts))] if any(took) else []
     return [
-        Column("path", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
+        Column("part", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
         Column("type", tuple(clip(clean(row.kind), kinds) for row in rows), leans_right=False),
         Column("in-band", tuple(_number(row, row.in_band_bytes) for row in rows)),
         Column("out-of-band", tuple(_number(row, row.out_of_band_bytes) for row in rows)),
-        Column("%", tuple(_share(row, total) for row in rows)),
+        Column("share %", tuple(_share(row, total) for row in rows)),
         *times,
     ]
 
@@ -206,7 +210,7 @@ def _unit(anatomy: Anatomy) -> ColumnUnit:
     return replace(unit, decimals=max(0, unit.decimals - 2))
 
 
-_HEADS = ("path", "type", "in-band", "out-of-band", "share", "time", "state")
+_HEADS = ("part", "type", "in-band", "out-of-band", "share", "pickle", "state")
 #: Parts below this share of all bytes get no line, unless they cannot be pickled.
 _WORTH_SHARE = 0.01
 _MOST_LINES = 40

@@ -6,15 +6,15 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 
-from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, UsageError, Variant
-from jupyter_serprof.model.units import clean, format_bytes, format_ns
+from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, UsageError
+from jupyter_serprof.model.units import clean
 from jupyter_serprof.views.blame import anatomy_blocks, anatomy_markdown
 from jupyter_serprof.views.compare import comparison_blocks, comparison_parts
 from jupyter_serprof.views.flat import Given, no_document
 from jupyter_serprof.views.kit import remarks
 from jupyter_serprof.views.kit.lines import hang, listed, plain, wrap
-from jupyter_serprof.views.kit.table import Line, markdown_table
-from jupyter_serprof.views.sweep.runs import incomplete, runs_of
+from jupyter_serprof.views.kit.table import markdown_table
+from jupyter_serprof.views.sweep.runs import incomplete, label_of, quantities, runs_of
 from jupyter_serprof.views.sweep.text import sweep_blocks
 from jupyter_serprof.views.waterfall.table import stages_table, trace_lines
 
@@ -153,36 +153,23 @@ def _document(doc: Trace | Sweep) -> Iterator[str]:
 
 
 def _runs_table(sweep: Sweep) -> str:
-    heads = ("variant", "size", "warm (median)", "spread", "runs", "cold", "moved")
-    return markdown_table(
-        heads, (line for variant in sweep.variants for line in _runs(sweep, variant)), 1
-    )
+    runs = [bar for variant in sweep.variants for bar in runs_of(sweep, variant)]
+    columns = quantities(sweep, runs)
+    silent = [""] * len(columns)
+    has_size = len({bar.point.size_bytes for bar in runs}) > 1
+    lines = [
+        (
+            plain(bar.variant.title),
+            label_of(bar, has_size=has_size),
+            *(q.cell(bar) for q in columns),
+        )
+        for bar in runs
+    ]
+    lines += [(plain(f"{title} ({why})"), "", *silent) for title, why in incomplete(sweep).items()]
+    return markdown_table(("variant", "run", *(q.head for q in columns)), lines, 2)
 
 
 def _results(sweep: Sweep) -> Iterator[str]:
     for variant in sweep.variants:
         for sentence in (variant.result, *variant.notes):
             yield from [f"{variant.title}: {sentence}"] if sentence else []
-
-
-def _runs(sweep: Sweep, variant: Variant) -> Iterator[Line]:
-    own = runs_of(sweep, variant)
-    if not own:
-        why = incomplete(sweep)[clean(variant.title)]
-        yield plain(f"{variant.title} ({why})"), "", "", "", "0", "", ""
-    for size in dict.fromkeys(bar.point.size_bytes for bar in own):
-        here = {bar.cold: bar for bar in own if bar.point.size_bytes == size}
-        warm, cold = here.get(False), here.get(True)
-        count = len(warm.walls_ns) if warm else 0
-        moves = (point.moved_bytes for bar in here.values() for point in bar.points)
-        moved = next((each for each in moves if each is not None), None)
-        yield (
-            plain(variant.title),
-            "" if size is None else format_bytes(size),
-            format_ns(warm.wall_ns) if warm else "",
-            # One run has no spread.
-            warm.groups or " to ".join(map(format_ns, warm.range_ns)) if warm and count > 1 else "",
-            str(count),
-            format_ns(cold.walls_ns[0]) if cold else "",
-            "" if moved is None else format_bytes(moved),
-        )

@@ -63,7 +63,7 @@ describe("the time of runs", () => {
       return [table.replaceAll("\u00a0", " "), seriesOf(each, "ray", false)] as const;
     });
     expect(both[0]?.[0]).toContain(groups);
-    expect(both[1]?.[0]).toContain("1.00 ms … 2.00 ms");
+    expect(both[1]?.[0]).toContain("1.00 ms to 2.00 ms");
     const [point] = both[1]?.[1] ?? [];
     expect(point).toMatchObject({ median_ns: 90_000_000, low_ns: 1e6, high_ns: 2e6, count: 5 });
   });

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { duration, NOT_APPLICABLE } from "../src/document/format";
 import { glossaryOf } from "../src/frame/glossary";
@@ -314,5 +315,39 @@ describe("bad input", () => {
     row.pieces = [[-4_000, 5_000]];
     const bar = draw(trace, "waterfall").querySelector<HTMLElement>("tbody .jsp-bar");
     expect(Number.parseFloat(bar?.style.left ?? "")).toBeGreaterThanOrEqual(0);
+  });
+});
+
+describe("a column", () => {
+  const doc = sampleSweep();
+  const [ray, ...others] = doc.variants as [(typeof doc.variants)[0], ...typeof doc.variants];
+  const facts = { ...ray.facts, vs_fastest: "1.0×", tried: true, gain: 2 };
+  const change = { stage: "", title: "Wall time", ratio: 0.5, low: 0.4, high: 0.6 };
+  const changed = { ...change, before_ns: 2, after_ns: 1, before_runs: 9, after_runs: 9 };
+  const comparison = { before: "a", after: "b", changes: [{ ...changed, verdict: "faster" }] };
+  const rows = sampleTrace().waterfall.rows.map((row) => ({ ...row, minor_faults: 3 }));
+  const trace = { ...sampleTrace(), waterfall: { ...sampleTrace().waterfall, rows } };
+  const samples: Record<string, unknown> = {
+    waterfall: trace,
+    roundtrip: { ...doc, variants: [{ ...ray, facts }, ...others] },
+    compare: { ...trace, comparison },
+  };
+
+  it.each(Object.entries(samples))("of a %s has the name that other forms have", (kind, sample) => {
+    const known = JSON.parse(readFileSync("../tests/data/heads.json", "utf8"))[kind];
+    const headsIn = (root: HTMLElement): string[] =>
+      [...root.querySelectorAll("thead th")].map(({ childNodes: [first] }) =>
+        (first?.textContent ?? "").toLowerCase(),
+      );
+    const heads = headsIn(draw(sample, kind)).filter((head) => /^[a-z][^◂]*$/.test(head));
+    expect(known.heads).toEqual(expect.arrayContaining(heads));
+    const table = headsIn(draw(sample, "table"));
+    const words = glossaryOf(TRACE, [...heads, ...table].join(" ")).map(([word]) => word);
+    for (const head of heads) {
+      expect(
+        words.some((word) => head.includes(word) || word.includes(head)),
+        head,
+      ).toBe(true);
+    }
   });
 });

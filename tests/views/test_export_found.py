@@ -1,16 +1,20 @@
 """What was found out goes into Markdown and tables, too: parts, remedies, groups, changes."""
 
+import json
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from goldens import check
+from size_samples import make_sizes
 from test_export import MS, sweep, trace
 
 import jupyter_serprof as sp
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.outline import outlined
+from jupyter_serprof.analysis.ranking import with_ranking
 from jupyter_serprof.model import (
     Anatomy,
     Change,
@@ -28,7 +32,12 @@ from jupyter_serprof.model import (
     Waterfall,
 )
 from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.blame import anatomy_trace
+from jupyter_serprof.views.figure import sheet_of
+from jupyter_serprof.views.flat import rows_of
 from jupyter_serprof.views.text import text
+
+DATA = Path(__file__).parents[1] / "data"
 
 PARTS = (
     Part("job", "job", "dict", -1, 30, 10_000, 5_000),
@@ -207,3 +216,41 @@ def test_the_page_of_a_finding_is_linked_where_its_address_is_set(
     assert [said.count("https://") for said in before] == [0, 0]
     for said in (sp.to_markdown(doc), text(doc)):
         assert (said.count(link), said.count("https://")) == (1, 1)
+
+
+def ranked() -> Sweep:
+    """Return a round trip of three ways, where each column says something."""
+    found = make_sizes()
+    size = found.points[0].size_bytes
+    facts = {"in_band_bytes": 124, "out_of_band_bytes": 8_000_000}
+    points = (replace(p, minor_faults=9) for p in found.points if p.size_bytes == size)
+    variants = tuple(replace(variant, facts=facts) for variant in found.variants)
+    return with_ranking(replace(found, kind="roundtrip", variants=variants, points=tuple(points)))
+
+
+#: The document of each kind, and its table that has the numbers of the picture.
+NAMED: dict[str, tuple[Trace | Sweep, str]] = {
+    "waterfall": (trace(), "summary"),
+    "roundtrip": (ranked(), "points"),
+    "compare": (replace(trace(), comparison=CHANGES), "changes"),
+    "anatomy": (anatomy_trace(ANATOMY), "parts"),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_a_column_has_one_name_in_every_form(kind: str) -> None:
+    """Text, picture, Markdown, CSV have the names of the screen, which ``views.test.ts`` asks."""
+    (doc, table), known = NAMED[kind], json.loads((DATA / "heads.json").read_text("utf-8"))[kind]
+
+    line = next(line for line in sp.to_markdown(doc).splitlines() if line.startswith("|"))
+    heads = [re.sub(r" (%|ms|µs|of .* runs)$", "", head.strip()) for head in line[1:-1].split("|")]
+    told = set(re.sub(r"out-of-(?!band)", "out-of-band", text(doc, width=200)).split())
+    drawn = {word for mark in sheet_of(doc).marks for word in getattr(mark, "text", "").split()}
+
+    assert {*heads} <= {*known["heads"]}
+    words = {word for head in heads for word in head.split()} - {"variant", "run", "state"}
+    assert words <= told
+    # A picture has fewer columns, and the tree of a pickle needs no heads.
+    narrow = {"stage", "lane", "page", "faults", "out-of-band", "spread"}
+    assert kind == "anatomy" or words - narrow <= drawn
+    assert {*known["csv"]} <= {*rows_of(doc, table).heads}

@@ -32,7 +32,7 @@ class Quantity(NamedTuple, Generic[Of]):
     @property
     def head(self) -> str:
         """Return the head on one line: the same words in every form."""
-        return " ".join(filter(None, self.heads))
+        return " ".join(filter(None, self.heads)).replace("- ", "-")
 
     def speaks(self, rows: Iterable[Of]) -> bool:
         """Tell whether a row has a cell that says something."""

@@ -124,7 +124,7 @@ _LINES_SHOWN = 60
 #: The first columns of numbers, this many, are in a brief picture.
 _BRIEF = 2
 #: What goes first to leave room for the time, by its head.
-_SPARE = ("page faults", "times memcpy", "out-of- band", "in-band")
+_SPARE = ("spread", "page faults", "vs memcpy", "out-of-band", "in-band")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +153,15 @@ def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
     sizes = {run.point.size_bytes for run in runs}
     once_ns = sweeps.memcpy_ns(sweep, next(iter(sizes))) if len(sizes) == 1 else None
     end_ns = max([1, *(run.wall_ns for run in runs)])
-    labels = [sheet.measure(_label(run, len(sizes) > 1), SMALL, False) for run in runs]  # noqa: FBT003
-    columns = [one for one in sweeps.quantities(sweep, runs) if one.speaks(runs)]
-    columns = columns[: _BRIEF if sheet.is_brief else None]
-    x = _LABELS_X + min(_WIDEST_LABEL, max([*labels, 0])) + _GAP
+    has_sizes = len(sizes) > 1
+    labels = [sweeps.label_of(run, has_size=has_sizes) for run in runs]
+    columns = sweeps.quantities(sweep, runs)[: _BRIEF if sheet.is_brief else None]
+    widest = max((sheet.measure(label, SMALL, False) for label in labels), default=0)  # noqa: FBT003
+    x = _LABELS_X + min(_WIDEST_LABEL, widest) + _GAP
     numbers, width = parts.placed(sheet, columns, runs, TEXT, _GAP, x, _SPARE)
     is_inside = once_ns is not None and once_ns <= end_ns
     guide = x + width * once_ns / end_ns if is_inside and once_ns else None
-    return _Scene(sweep, runs, len(sizes) > 1, numbers, Axis(x, width, end_ns, guide), once_ns)
-
-
-def _label(run: Bar, has_sizes: bool) -> str:
-    count = len(run.walls_ns)
-    return sweeps.label_of(run, has_size=has_sizes) + (f" ×{count}" if count > 1 else "")  # noqa: RUF001
+    return _Scene(sweep, runs, has_sizes, numbers, Axis(x, width, end_ns, guide), once_ns)
 
 
 def _put_heads(sheet: Sheet, scene: _Scene) -> list[float]:
@@ -204,7 +200,8 @@ def _put_variant(sheet: Sheet, scene: _Scene, variant: Variant, places: list[flo
     for run in runs[:_LINES_SHOWN]:
         _put_run(sheet, scene, run)
         if run.groups:
-            _put_words(sheet, f"{_label(run, scene.has_sizes)}: {sweeps.time_text(run)}")
+            label = sweeps.label_of(run, has_size=scene.has_sizes)
+            _put_words(sheet, f"{label}: {sweeps.time_text(run)}")
     if reason := sweeps.incomplete(scene.sweep).get(title):
         _put_words(sheet, reason)
     sheet.y = max(sheet.y, left - 4) + 8
@@ -221,7 +218,7 @@ def _put_words(sheet: Sheet, text: str) -> None:
 
 def _put_run(sheet: Sheet, scene: _Scene, run: Bar) -> None:
     theme, middle = sheet.theme, sheet.y + _PITCH / 2
-    label = _label(run, scene.has_sizes)
+    label = sweeps.label_of(run, has_size=scene.has_sizes)
     sheet.put(_LABELS_X, middle, label, theme.muted, SMALL, room=_WIDEST_LABEL)
     put_stack(sheet, scene.axis, run, middle)
     if scene.axis.guide_x is not None:
@@ -248,7 +245,7 @@ def _legend(sheet: Sheet, scene: _Scene) -> Iterator[tuple[Box | None, str]]:
         colors = (sheet.theme.muted, sheet.theme.background)
         yield striped(0, 0, 0, 0, colors), "striped: out-of-band bytes"
     yield hatched(0, 0, 0, 0, sheet.theme), "unaccounted"
-    for legend in sweeps.legends(scene.sweep, scene.runs):
+    for legend in sweeps.legends(scene.runs):
         yield None, legend
     which = sweeps.which_text(len(run.walls_ns) for run in scene.runs)
     yield None, f"warm: the {which}; its stages add up to the total"

@@ -11,20 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from jupyter_serprof.analysis.ranking import are_alike, cost_of, is_comparable, matters
+from jupyter_serprof.analysis.ranking import NOT_SURE, TIED, VS_FASTEST
 from jupyter_serprof.model import Crossover, Fit, Point, Sweep, Trace, Variant, stages_of, units
 from jupyter_serprof.model.sweep import groups_text, quartiles, spread
 from jupyter_serprof.model.sweep import runs_of as all_runs
 from jupyter_serprof.views.kit.table import Quantity
 
 _SMALLEST_RATIO = 0.05
-_TIED, _OPEN, _ALONE, _APART = "≈", "?", "1 run", "2 groups"
 #: What stands below a table in which it occurs.
 _LEGENDS = {
-    _TIED: f"{_TIED} no difference that matters to the fastest",
-    _OPEN: f"{_OPEN}: not sure, the runs are uneven",
-    _ALONE: f"{_ALONE}: no comparison",
-    _APART: f"{_APART}: no ratio, the times of both stand below",
+    TIED: f"{TIED} as fast as the fastest, as far as these runs can tell",
+    NOT_SURE: f"{NOT_SURE} a guess: these runs took very different times",
 }
 
 
@@ -129,6 +126,12 @@ def time_text(run: Bar) -> str:
     return run.groups or units.format_ns(run.wall_ns)
 
 
+def range_text(run: Bar) -> str:
+    """Return how far the runs lie apart; one has no spread."""
+    ends = " to ".join(map(units.format_ns, run.range_ns))
+    return run.groups or (ends if len(run.walls_ns) > 1 else units.NOT_APPLICABLE)
+
+
 def spread_text(run: Bar) -> str:
     """Return how many runs there were and how far apart they lie; nothing for one run."""
     count = len(run.walls_ns)
@@ -137,8 +140,7 @@ def spread_text(run: Bar) -> str:
     if run.groups:
         return run.groups
     word = "quartiles" if quartiles(run.walls_ns) else "range"
-    ends = " to ".join(map(units.format_ns, run.range_ns))
-    return f"{which_text([count])} of {count} ({word} {ends})"
+    return f"{which_text([count])} of {count} ({word} {range_text(run)})"
 
 
 def which_text(counts: Iterable[int]) -> str:
@@ -146,44 +148,16 @@ def which_text(counts: Iterable[int]) -> str:
     return "faster one" if max(counts) == 2 else "middle one"  # noqa: PLR2004
 
 
-def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
-    """Return the wall time over that of the fastest run of its size, cold or warm like itself.
-
-    ``≈`` where the difference does not matter, ``?`` where it is not sure; nothing of a variant
-    outside the ranking or alone in it; none of one run, of two groups, or beside such a fastest.
-    """
-    rivals = [
-        other
-        for other in runs
-        if (other.point.size_bytes, other.cold) == (run.point.size_bytes, run.cold)
-        and not other.variant.unranked
-    ]
-    if run not in rivals or len(rivals) == 1:
-        return units.NOT_APPLICABLE
-    judged = [other for other in rivals if is_comparable(other.walls_ns)]
-    if run not in judged:
-        return _ALONE
-    best = min(judged, key=lambda other: other.wall_ns)
-    if run.groups:
-        return _APART
-    if best.groups or not best.wall_ns:
-        return units.NOT_APPLICABLE
-    both = run.walls_ns, best.walls_ns, cost_of(run.variant, best.variant)
-    if run is not best and are_alike(*both):
-        return _TIED
-    is_open = run is not best and not matters(*both)
-    return units.format_ratio(run.wall_ns / best.wall_ns) + _OPEN * is_open
+def fastest_text(run: Bar) -> str:
+    """Return the time over that of the fastest variant; nothing of a cold run."""
+    told = None if run.cold else run.variant.facts.get(VS_FASTEST)
+    return units.NOT_APPLICABLE if told is None else str(told)
 
 
-def legends(sweep: Sweep, runs: Sequence[Bar]) -> list[str]:
+def legends(runs: Iterable[Bar]) -> list[str]:
     """Return what the signs beside the times mean, of those that occur."""
-    used = set[str]() if has_gains(sweep) else {fastest_text(run, runs) for run in runs}
-    return [said for sign, said in _LEGENDS.items() if sign in " ".join(used)]
-
-
-def has_gains(sweep: Sweep) -> bool:
-    """Tell whether remedies were tried: their gain is against what they replace."""
-    return any(_gain(variant) is not None for variant in sweep.variants)
+    used = " ".join(map(fastest_text, runs))
+    return [said for sign, said in _LEGENDS.items() if sign in used]
 
 
 def gain_text(run: Bar) -> str:
@@ -228,25 +202,28 @@ def fact_bytes_text(fact: str, run: Bar) -> str:
     return units.format_bytes(value) if isinstance(value, int) else units.NOT_SEEN
 
 
-def quantities(sweep: Sweep, runs: Sequence[Bar]) -> list[Quantity[Bar]]:
-    """Return the columns of numbers beside the runs, for characters and pixels."""
-    return [
+def quantities(sweep: Sweep, runs: Iterable[Bar]) -> list[Quantity[Bar]]:
+    """Return the columns of numbers beside the runs, the same in every form."""
+    every: Sequence[Quantity[Bar]] = (
         Quantity(("", "total"), lambda run: units.format_ns(run.wall_ns), is_bold=True),
-        # Remedies are held against what they replace, which is not the same for all.
-        Quantity(("", "gain"), gain_text)
-        if has_gains(sweep)
-        else Quantity(("times", "fastest"), lambda run: fastest_text(run, runs)),
+        Quantity(("vs", "fastest"), fastest_text),
+        # Of remedies: against what they replace, which is not the same for all.
+        Quantity(("", "gain"), gain_text),
         Quantity(("", "in-band"), partial(fact_bytes_text, "in_band_bytes")),
         Quantity(("out-of-", "band"), partial(fact_bytes_text, "out_of_band_bytes")),
         # Pages that a run touched for the first time.
         Quantity(("page", "faults"), lambda run: units.format_count(run.point.minor_faults)),
-        Quantity(("times", "memcpy"), partial(memcpy_text, sweep)),
-    ]
+        Quantity(("vs", "memcpy"), partial(memcpy_text, sweep)),
+        Quantity(("", "spread"), range_text),
+    )
+    return [one for one in every if one.speaks(runs)]
 
 
 def label_of(run: Bar, *, has_size: bool) -> str:
     """Return what stands before the numbers of a run; of one size that is not told."""
-    return f"{units.format_bytes(run.point.size_bytes)} {run.label}" if has_size else run.label
+    count = len(run.walls_ns)
+    label = f"{run.label} ×{count}" if count > 1 else run.label  # noqa: RUF001
+    return f"{units.format_bytes(run.point.size_bytes)} {label}" if has_size else label
 
 
 def incomplete(sweep: Sweep) -> dict[str, str]:

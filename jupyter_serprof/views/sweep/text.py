@@ -12,7 +12,14 @@ from jupyter_serprof.model import Sweep
 from jupyter_serprof.model.units import NOT_APPLICABLE, clean, column_unit, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import length_bar, log_axis, log_ticks
 from jupyter_serprof.views.kit.lines import clip, hang, wrap
-from jupyter_serprof.views.kit.table import Column, fitted, narrower, table_lines, table_width
+from jupyter_serprof.views.kit.table import (
+    Column,
+    fewer,
+    fitted,
+    narrower,
+    table_lines,
+    table_width,
+)
 from jupyter_serprof.views.sweep import runs as sweeps
 from jupyter_serprof.views.sweep.runs import Bar, Series
 
@@ -184,12 +191,12 @@ def _unmeasured(sweep: Sweep, columns: int, indent: int) -> Iterator[str]:
 
 
 _WIDEST_BAR = 30
-_NARROWEST_BAR = 6
+_NARROWEST_BAR, _WIDE_BAR = 6, 26
 _NAMES = (24, 20, 14)
 #: Up to this many lines the stages of each run are written out below the table.
 _WRITTEN_OUT = 12
 #: What goes first when the lines get narrow, by its head.
-_SPARE = ("times\nmemcpy", "page\nfaults", "out-of-\nband", "in-band")
+_SPARE = ("vs\nmemcpy", "page\nfaults", "out-of-\nband", "in-band")
 _Lines = list[tuple[str, "Bar | None"]]
 
 
@@ -215,12 +222,15 @@ def _groups(sweep: Sweep, run: Bar, columns: int) -> list[str]:
 
 
 def _table(sweep: Sweep, runs: Sequence[Bar], columns: int, *, has_bars: bool) -> list[str]:
-    attempts = narrower(partial(_columns, sweep, runs), _NAMES, _SPARE)
-    chosen = fitted(attempts, columns - (_NARROWEST_BAR + 2 if has_bars else 0))
+    chosen = list(_columns(sweep, runs, _NAMES[0]))
+    if table_width(chosen) + _WIDE_BAR * has_bars > columns:
+        # The spread stands with the stages, too.
+        attempts = narrower(partial(_columns, sweep, runs, without=["spread"]), _NAMES, _SPARE)
+        chosen = fitted(attempts, columns - (_NARROWEST_BAR + 2 if has_bars else 0))
     room = min(_WIDEST_BAR, columns - table_width(chosen) - 2)
     if has_bars and room >= _NARROWEST_BAR:
         chosen.insert(2, _bars(chosen[1], runs, room))
-    signs = (clip(line, columns) for line in sweeps.legends(sweep, runs))
+    signs = (clip(line, columns) for line in sweeps.legends(runs))
     return [*table_lines(chosen, columns), *signs]
 
 
@@ -236,19 +246,22 @@ def _lines(sweep: Sweep, runs: Sequence[Bar], names: int) -> _Lines:
     return [(cell or "", run) for cell, run in lines]
 
 
-def _columns(sweep: Sweep, runs: Sequence[Bar], names: int) -> list[Column]:
+def _columns(
+    sweep: Sweep, runs: Sequence[Bar], names: int, without: Sequence[str] = ()
+) -> list[Column]:
     lines = _lines(sweep, runs, names)
     has_sizes = len({run.point.size_bytes for run in runs}) > 1
 
     def column(head: str, cell: Callable[[Bar], str]) -> Column:
         return Column(head, tuple(cell(run) if run else "" for _, run in lines))
 
-    numbers = [one for one in sweeps.quantities(sweep, runs) if one.speaks(runs)]
-    return [
+    numbers = sweeps.quantities(sweep, runs)
+    every = [
         Column("", tuple(cell for cell, _ in lines), leans_right=False),
         column("", partial(sweeps.label_of, has_size=has_sizes)),
         *(column("\n".join(one.heads).strip(), one.cell) for one in numbers),
     ]
+    return fewer(every, without)
 
 
 def _bars(labels: Column, runs: Sequence[Bar], room: int) -> Column:

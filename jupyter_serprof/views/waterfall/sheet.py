@@ -156,7 +156,7 @@ def _frame(sheet: Sheet, table: tables.StageTable) -> _Frame:
     names = min(_WIDEST_NAME, max(names, sheet.measure("Wall time", size, True)))  # noqa: FBT003
     lanes = max(sheet.measure(line.lane, SMALL, False) for line in table.lines)  # noqa: FBT003
     lane_x = MARGIN + _SWATCH + names + _GAP
-    lanes = max(lanes, sheet.measure("where", SMALL, False)) if lanes else -_GAP  # noqa: FBT003
+    lanes = max(lanes, sheet.measure("lane", SMALL, False)) if lanes else -_GAP  # noqa: FBT003
     plot_x = lane_x + min(_WIDEST_LANE, lanes) + _GAP
     columns = tables.quantities(table)[: _BRIEF if sheet.is_brief else None]
     numbers, width = parts.placed(sheet, columns, table.lines, size, _GAP, plot_x, tables.SPARE)
@@ -167,7 +167,7 @@ def _put_heads(sheet: Sheet, frame: _Frame, trace: Trace) -> list[float]:
     parts.put_number_heads(sheet, frame.numbers)
     sheet.put(MARGIN, sheet.y + 22, "stage", sheet.theme.muted, SMALL)
     if frame.has_lanes:
-        sheet.put(frame.lane_x, sheet.y + 22, "where", sheet.theme.muted, SMALL)
+        sheet.put(frame.lane_x, sheet.y + 22, "lane", sheet.theme.muted, SMALL)
     sheet.y += 31
     places = parts.put_axis(sheet, frame.plot_x, frame.plot_width, trace.wall_ns)
     sheet.line()

@@ -258,7 +258,7 @@ _SHORTEST_NAME = 12
 _EDGES = 4
 _INDENT = "  "
 #: What goes first when the lines get narrow, by its head.
-SPARE = ("page faults", "of memcpy", "rate", "bytes", "where")
+SPARE = ("page faults", "of memcpy", "rate", "bytes", "lane")
 
 
 def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
@@ -267,7 +267,7 @@ def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
     chosen = _fitting(table, columns, has_bars=has_bars)
     room = columns - tables.table_width(chosen) - _EDGES
     if has_bars and room >= _NARROWEST_BAR:
-        at = 2 if chosen[1].head == "where" else 1
+        at = 2 if chosen[1].head == "lane" else 1
         chosen.insert(at, _bars(trace, table, room))
     words = words_of(cell for column in chosen for cell in column.cells)
     said = (line for word in words for line in wrap(word, columns))
@@ -296,7 +296,7 @@ def _fitting(table: StageTable, columns: int, *, has_bars: bool) -> list[tables.
 def _columns(table: StageTable, names: int) -> list[tables.Column]:
     lines = table.lines
     titles = [_title(line, names) for line in lines]
-    lanes = tables.Column("where", (*(line.lane for line in lines), ""), leans_right=False)
+    lanes = tables.Column("lane", (*(line.lane for line in lines), ""), leans_right=False)
     return [
         tables.Column("stage", (*titles, "Wall time"), leans_right=False),
         *([lanes] if any(lanes.cells) else []),
@@ -339,7 +339,7 @@ def stages_table(trace: Trace) -> str:
         for line in table.lines
     )
     total = ("Wall time", "", *(one.total for one in columns))
-    heads = ("stage", "where", *(one.head for one in columns))
+    heads = ("stage", "lane", *(one.head for one in columns))
     return "\n\n".join(
         [tables.markdown_table(heads, (*lines, total), 2), *map(plain, words_of(cells))]
     )

@@ -138,9 +138,9 @@ function headRow(scale: Scale | null): HTMLElement {
     heading("col", "jsp-number", "bytes"),
     heading("col", "jsp-number jsp-part-band", "in-band"),
     heading("col", "jsp-number jsp-part-band", "out-of-band"),
-    heading("col", "jsp-number", "share, %"),
+    heading("col", "jsp-number", "share %"),
     heading("col", "jsp-part-plot", "of the whole"),
-    scale && heading("col", "jsp-number jsp-part-time", `pickle, ${scale.unit}`),
+    scale && heading("col", "jsp-number jsp-part-time", `pickle ${scale.unit}`),
   ];
   return element("thead", "", element("tr", "", ...cells));
 }

@@ -248,7 +248,7 @@ function copies(caption: string, changes: readonly Change[], shared: Stage): HTM
     words("runs", runOf),
     number("before", "before_ns", format.duration),
     number("after", "after_ns", format.duration),
-    number("ratio", "ratio", ratioText),
+    number("after / before", "ratio", ratioText),
     number("low", "low", ratioText),
     number("high", "high", ratioText),
     number("runs before", "before_runs", format.count),

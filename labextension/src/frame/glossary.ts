@@ -4,12 +4,30 @@ import type { SerprofDocument } from "../document/document";
 import { stagesOf } from "../sweep/series";
 
 const TERMS: readonly [string, string][] = [
+  ["stage", "a named step on the way of the data"],
+  ["wall time", "what a clock on the wall shows, from the start to the end"],
+  ["named", "the part of the wall time that lies in stages"],
   ["self", "wall time that a stage owns; the column adds up to the whole"],
   ["busy", "work in a stage, also in parallel; it does not add up"],
-  ["share", "part of the wall time, in per cent"],
+  ["share", "part of the whole, in per cent"],
   ["bytes", "size of the data that a stage handled"],
+  ["rate", "bytes a second of a stage that copies them"],
+  ["lane", "who did it: a thread of your program, the scheduler, a worker thread"],
+  ["worker thread", "runs one task at a time; it is busy while one computes"],
+  ["wait", "nothing but waiting for somebody else: a thin grey line"],
+  ["first task", "when the first task began on a worker"],
   ["critical path", "what the end of the run waited for, step by step"],
   ["clock uncertainty", "how far the clock of another machine may be off"],
+  ["variant", "one way to send the same value"],
+  ["total", "wall time of the run that counts, with its stages the bar"],
+  ["vs fastest", "times as long as the fastest: ≈ as fast as that, ? a guess"],
+  ["gain", "times faster than what it would replace"],
+  ["spread", "from the fastest to the slowest run; of four and more the middle half"],
+  ["run", "one measurement of a variant; repeat: which one, in order"],
+  ["after / before", "below 1 what came after is faster"],
+  ["95 % interval", "the ratio lies in it, in 19 of 20 such comparisons"],
+  ["verdict", "faster or slower only where the runs make it sure"],
+  ["part", "an object inside of the one that was pickled, by its path"],
   ["warm", "a run after the first one: imports and memory are there already"],
   ["cold", "the first run, which pays for them"],
   ["unaccounted", "wall time that no stage explains; never spread over the others"],
@@ -18,6 +36,7 @@ const TERMS: readonly [string, string][] = [
   ["zero-copy", "the result uses memory that is there already: nothing was copied"],
   ["page faults", "memory pages that the system had to provide; each takes time"],
   ["memcpy", "a plain copy of as many bytes: the measured speed limit of this machine"],
+  ["vs memcpy", "times as long as a plain copy of as many bytes"],
 ];
 
 /** Stages with their notes, then terms: those that a text has; all for one that has none of them. */

@@ -119,7 +119,7 @@ export function sweepTable(doc: SweepDocument, stage: Stage): Part {
     ...keys.map((key) =>
       number<Point>(
         String(stages.get(key)?.title ?? key),
-        `${key} self_ns`,
+        `${key}_ns`,
         (point) => point.stages[key] ?? null,
       ),
     ),

@@ -89,13 +89,14 @@ function columnsFor({ limits }: SweepDocument): RunColumn[] {
   });
   return [
     { title: "total", name: "", text: (_, run) => format.duration(run.point.wall_ns) },
-    { title: "spread", name: "rate", text: (_, run) => spread(run) },
+    { title: "vs fastest", name: "", text: (variant, run) => toldOf("vs_fastest", variant, run) },
     bytes("in-band", "in_band_bytes"),
     bytes("out-of-band", "out_of_band_bytes"),
     { title: "page faults", name: "faults", text: (_, run) => faults(run) },
-    { title: "times memcpy", name: "memcpy", text: timesMemcpy },
+    { title: "vs memcpy", name: "memcpy", text: timesMemcpy },
+    { title: "spread", name: "rate", text: (_, run) => spread(run) },
     // Of remedies: against what they replace.
-    { title: "gain", name: "", text: gainText },
+    { title: "gain", name: "", text: (variant, run) => toldOf("gain", variant, run) },
   ];
 }
 
@@ -167,14 +168,16 @@ function runRow(scene: Scene, variant: Variant, run: Run): HTMLElement {
   );
 }
 
-function gainText(variant: Variant | undefined, run: Run): string {
-  const gain = variant?.facts?.tried === true && !run.cold ? variant.facts.gain : null;
-  return typeof gain === "number" ? format.ratio(gain) : format.NOT_APPLICABLE;
+/** Of the warm runs: as the ranking tells it, or a trial. */
+function toldOf(key: string, variant: Variant | undefined, run: Run): string {
+  const told = run.cold ? null : (variant?.facts?.[key] ?? null);
+  return typeof told === "number" ? format.ratio(told) : String(told ?? format.NOT_APPLICABLE);
 }
 
-function spread({ groups, quartiles_ns }: Run): string {
-  const range = quartiles_ns?.map((ns) => format.duration(ns)).join(" … ");
-  return groups || (range ?? format.NOT_APPLICABLE);
+function spread({ groups, quartiles_ns, walls_ns }: Run): string {
+  const range = quartiles_ns ?? [walls_ns[0] as number, walls_ns.at(-1) as number];
+  const text = range.map((ns) => format.duration(ns)).join(" to ");
+  return groups || (walls_ns.length > 1 ? text : format.NOT_APPLICABLE);
 }
 
 function bytesFact(variant: Variant | undefined, key: string): string {
