@@ -286,4 +286,4 @@ def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     working = [row for row in waterfall.rows if not known[row.stage].waits]
     busy = sum(row.busy_ns for row in working) / trace.wall_ns
     others = counted(len(lanes), "other lane")
-    return [f"{others}; all lanes together busy {busy:.1f} times the wall time"]
+    return [f"{others} (threads or processes); all worked {busy:.1f} times the wall time together"]

@@ -203,12 +203,13 @@ def main_functions(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "dask.main-functions",
             "warn" if is_slow else "info",
-            "functions of the notebook were pickled, then pickled by cloudpickle",
+            "functions of the notebook were pickled twice",
             {"main_functions": count, "self_ns": row.self_ns, "share": round(share, 3)},
             'client.upload_file("tasks.py")   # once you have moved the functions there, and '
             "import them from it",
             spans=tuple(counts),
-            because=f"{times}; the graph took {format_ns(row.self_ns)} to be pickled",
+            because=f"by pickle, which needs a module to import them from, then by cloudpickle, "
+            f"{times}; pickling the graph took {format_ns(row.self_ns)}",
             share=share,
         )
 
@@ -261,8 +262,9 @@ def scheduler_bound(trace: Trace) -> Iterable[Finding]:
         },
         _larger_chunks(trace, 4) if tasks and tasks >= TINY_TASKS else "",
         spans=facts.spans_of(trace, *dict.fromkeys(row.stage for row in rows)),
-        because=f"it worked for {format_ns(owned_ns)}, {format_share(share, decimals=0)} of the "
-        f"time after the graph was sent, most of it {largest}, {format_ns(largest_ns)}",
+        because=f"the scheduler worked for {format_ns(owned_ns)}, "
+        f"{format_share(share, decimals=0)} of the time after the graph was sent, "
+        f"most of it {largest}, {format_ns(largest_ns)}",
         share=min(1.0, owned_ns / trace.wall_ns) if trace.wall_ns else None,
     )
 

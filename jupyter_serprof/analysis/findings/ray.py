@@ -154,7 +154,8 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     factor = min(count // lanes, _WANTED * call_ns * lanes // max(1, work_ns))
     is_call = any(span.name == _CALL_ACTOR for _, span in indexed(trace, "ray.submit"))
     own_ns = round(self_share(trace, "ray.execute") * trace.wall_ns)
-    alone = f" each, of which {format_ns(own_ns / count)} beside no other stage"
+    shown = f"{format_ns(own_ns / count)} of it" if own_ns else "none of it"
+    beside = f"; the picture shows {shown}, as calls went on meanwhile"
     yield Finding(
         "ray.tiny-tasks",
         "warn",
@@ -166,8 +167,8 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         "[f(x) for x in part]); values = sum(ray.get([many.remote(<values>[i:i + "
         f"{factor}]) for i in range(0, len(<values>), {factor})]), [])   # some {factor} a task",
         spans=tuple(at for at, _ in indexed(trace, "ray.submit"))[:POINTED_SPANS],
-        because=f"{format_ns(call_ns / count)} of call for {format_ns(work_ns / count)} of work"
-        + alone * (own_ns < work_ns),
+        because=f"a task takes {format_ns(call_ns / count)} to call and "
+        f"{format_ns(work_ns / count)} to run{beside * (own_ns < work_ns)}",
         share=share,
     )
 

@@ -85,7 +85,7 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
                 "ahead = <ahead>   # before the loop; in it: ref, ahead = ahead, <ahead>; value = "
                 "ray.get(ref)\n   # ask for the next one before you handle the one that is there",
                 spans=tuple(i for i, s in indexed(trace, "ray.execute") if s.lane == lane),
-                because=f"it worked for {format_ns(busy_ns)} and was idle for "
+                because=f"this actor worked for {format_ns(busy_ns)} and was idle for "
                 f"{format_ns(sum(long))} while its caller handled the results",
                 share=share,
             )

@@ -220,6 +220,6 @@ def held_back(
 def machine_text(machine: Machine) -> str:
     """Return what the fixed work says, for a note."""
     return (
-        f"up to {machine.reach:.2f}× may be the machine, by fixed work beside the runs; more is a "  # noqa: RUF001
-        "hint all the same. To know, run both in turns: sp.compare(f, g)"
+        f"up to {machine.reach:.2f}× may come from the machine, whose speed changed as much "  # noqa: RUF001
+        "between the runs. To be sure, run both in turns: sp.compare(f, g)"
     )

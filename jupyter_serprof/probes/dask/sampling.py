@@ -283,13 +283,13 @@ class ConstructionSampler(Probe):
 
     def level(self) -> str:
         """Return how often it looked, in words."""
-        looks = counted(self._looks_count, "sample")
+        looks = f"looked {counted(self._looks_count, 'time')}"
         apart = f", at most {format_ns(self._longest_ns)} apart" if self._longest_ns else ""
         return f"{looks}{apart}"
 
     def unseen(self) -> Sequence[str]:
         """Return how fine it sees."""
-        found = [f"what is over between two samples, {self.interval_s * 1e3:.0f} ms apart or more"]
+        found = [f"steps that end within {self.interval_s * 1e3:.0f} ms, between two looks"]
         if self._hidden_count:
             found.append(f"{self._hidden_count} gaps between watched calls, the shortest ones")
         return [*found, *filter(None, [self._failure])]

@@ -124,7 +124,7 @@ def _probe_sentences(probe: ProbeReport) -> Iterator[str]:
         reason = f": {missed}" if missed else ""
         yield f"{name} was not watched, {probe.state}{level}{reason}"
     elif missed:
-        yield f"{name}{level} did not see: {missed}"
+        yield f"{name}{level} could not see: {missed}"
 
 
 def remark_blocks(remarks: Iterable[Remark]) -> Iterator[str]:
