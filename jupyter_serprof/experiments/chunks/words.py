@@ -16,6 +16,8 @@ BEST = "<best>"
 #: Workers that computed for less of the time than at the best, by this share, are called idle.
 _IDLER = 0.1
 _FARTHER = 4
+#: Warm runs of each size that are asked for where fewer did not tell.
+_AGAIN = 10
 
 
 def chunk_finding(found: Recommendation, parameter: str, code: str, remedy: str) -> Finding:
@@ -168,7 +170,9 @@ def _again(found: Recommendation, parameter: str, code: str) -> str:
     start, end = sorted((found.sizes[0].parameter, found.sizes[-1].parameter))
     count = len(found.sizes)
     if not found.edge:
-        return f"%graphstages --sweep {parameter}={_range(start, end, count)} --repeat 10 {code}"
+        asked = f"{parameter}={_range(start, end, count)} --repeat {_AGAIN}"
+        took = units.format_ns((_AGAIN + 1) * sum(entry.wall_ns for entry in found.sizes))
+        return f"%graphstages --sweep {asked} {code}   # takes about {took}"
     best = found.sizes[found.best].parameter
     low, high = (best, _FARTHER * best) if best == end else (best / _FARTHER, best)
     if float(best).is_integer():

@@ -106,7 +106,8 @@ def test_of_a_flat_curve_none_is_recommended() -> None:
     flat = next(result for result in results if not result.is_told)
     assert said(flat).because.startswith("all 8 sizes, ")
     assert said(flat).evidence["best"] is None
-    assert said(flat).remedy == "%graphstages --sweep chunk=100:4000:8 --repeat 10 make(chunk)"
+    again = "%graphstages --sweep chunk=100:4000:8 --repeat 10 make(chunk)   # takes about "
+    assert said(flat).remedy.startswith(again)
     assert (flat.below, flat.above, flat.edge) == (None, None, "")
 
 
