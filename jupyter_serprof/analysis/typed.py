@@ -30,6 +30,7 @@ _CUT = re.compile(r"\.(?:from_pandas|from_array|asarray|asanyarray)$")
 _GOT = ".compute()."
 _REDUCED = re.compile(rf"(.+){re.escape(_GOT)}(?:sum|mean|min|max|std|var)")
 _LONGEST_CODE = 20_000
+_BINDS_NAME = f"{NAME} = "
 #: A name that no variable has: what was hidden, or is no variable.
 _HIDDEN = "'...'"
 _WAITS = {"ray.get": "tasks", "dask.compute": "computed"}
@@ -66,7 +67,10 @@ def named(finding: Finding, roles: dict[str, str]) -> Finding:
         return finding
     lines = finding.remedy.split("\n")
     known = (line for line in lines if roles.keys() >= {*_ROLE.findall(line)})
-    remedy = _ROLE.sub(lambda role: roles[role[0]], next(known, ""))
+    line, name = next(known, ""), roles.get(NAME, "name")
+    if line.startswith(_BINDS_NAME) and not name.isidentifier():  # its place stays as it is
+        line = f"to_send{line.removeprefix(NAME)}; pass `to_send`"
+    remedy = _ROLE.sub(lambda role: roles[role[0]], line)
     words = "" if remedy or NAME in lines[-1] else lines[-1].partition("   # ")[2]
     return replace(
         finding, remedy=remedy, because="; ".join(filter(None, (finding.because, words)))

@@ -225,11 +225,13 @@ def without_part(path: str, kind: str) -> tuple[str, str]:
         return f"{path} = list({path})   # it is used up once; a list can be sent", because
     if kind == "function":
         because += " without a module that has it by its name"
+    whole = re.split(r"[.[]", path, maxsplit=1)[0]
     if kind == "function" and can_paste:
-        return _BY_VALUE.replace(NAME, re.split(r"[.[]", path, maxsplit=1)[0]), because
+        return _BY_VALUE.replace(NAME, whole), because
     attribute = _LAST_ATTRIBUTE.search(path)
     if attribute is None and path.endswith("]") and can_paste:
-        return f"del {path}", because
+        made = f"import copy; to_send = copy.deepcopy({whole}, {{id({path}): None}})"
+        return f"{made}   # a copy with None in its place", because
     if attribute is None or "." in owner:  # nobody edits the class of a library
         return "", f"{because}: send what it is made from instead"
     name = attribute[1]
@@ -264,7 +266,7 @@ def first_use_imports(trace: Trace) -> Iterable[Finding]:
             {"self_ns": took_ns, "count": len(imports)},
             remedy,
             spans=tuple(imports),
-            because=f"{format_ns(took_ns)} that are no serialization, and not in the next run",
+            because=f"{format_ns(took_ns)} of loading modules: the next run does not pay it again",
             share=share,
         )
 

@@ -304,7 +304,8 @@ def test_a_culprit_is_told_from_the_first_that_has_a_name(
     [
         ([1, _generator()], "rows", "`rows[1]` cannot be pickled", "rows[1] = list(rows[1])"),
         ((1, _generator()), "rows", "`rows[1]` cannot be pickled", ""),
-        ({"db.lock": threading.Lock()}, "cfg", "`cfg['db.lock']` cannot be pickled", "del cfg"),
+        ({"db.lock": threading.Lock()}, "cfg", "`cfg['db.lock']` cannot be pickled", "import copy"),
+        ({"a": [{"lk": threading.Lock()}]}, "cfg", "`cfg['a'][0]['lk']` cannot be", "import copy"),
         ([1, threading.Lock()], "", "`value[1]` cannot be pickled", ""),
         (_generator(), "", "a value of type `generator` cannot be pickled", ""),
         (
@@ -314,7 +315,15 @@ def test_a_culprit_is_told_from_the_first_that_has_a_name(
             "NAME['MY_NAME'] = list(",
         ),
     ],
-    ids=["in a list", "in a tuple", "a key with a dot", "without a name", "itself", "NAME"],
+    ids=[
+        "in a list",
+        "in a tuple",
+        "a key with a dot",
+        "deep inside",
+        "without a name",
+        "itself",
+        "NAME",
+    ],
 )
 def test_a_remedy_is_a_line_that_runs_or_none(
     value: object, name: str, title: str, remedy: str, monkeypatch: pytest.MonkeyPatch
@@ -330,5 +339,7 @@ def test_a_remedy_is_a_line_that_runs_or_none(
     assert found.title.startswith(title)
     assert found.remedy.startswith(remedy)
     assert bool(found.remedy) == bool(remedy)
-    exec(found.remedy, {name: value})  # noqa: S102  (as who pastes it)
-    assert not remedy or pickle.dumps(value)
+    names, before = {name: value}, repr(value)
+    exec(found.remedy, names)  # noqa: S102  (as who pastes it)
+    assert not remedy or pickle.dumps(names.get("to_send", value))
+    assert "to_send" not in names or repr(value) == before
