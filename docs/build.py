@@ -7,6 +7,7 @@ uv run --group docs python docs/build.py --show     # and serve them on this mac
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -15,7 +16,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from pages import findings
 from sphinx.cmd.build import build_main
+
+from jupyter_serprof.model.stages import OURS
+from jupyter_serprof.views.kit.pages import finding_page, stage_page
 
 HERE = Path(__file__).parent
 SITE = HERE / "_build/site"
@@ -41,9 +46,17 @@ class Page(HTMLParser):
             (self.loaded if is_loaded else self.links).append(target)
 
 
+def of_outputs() -> Page:
+    """Return what outputs link to where ``SERPROF_DOCS`` is the address of this site."""
+    os.environ["SERPROF_DOCS"] = "."
+    targets = map(finding_page, findings.keys(HERE.parent))
+    links = [target for target in (*targets, *map(stage_page, OURS)) if target]
+    return Page("".join(f'<a href="{link}">' for link in links))
+
+
 def problems(site: Path) -> Iterator[str]:
     """Yield each link that leads nowhere inside the site, and each load from another host."""
-    pages = {
+    pages = {site / "an output": of_outputs()} | {
         path: Page(path.read_text("utf-8"))
         for path in site.rglob("*.html")
         if "_static" not in path.relative_to(site).parts

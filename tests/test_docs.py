@@ -17,6 +17,7 @@ import jupyter_serprof as sp
 from jupyter_serprof.cli import understood
 from jupyter_serprof.magics.options import SYNTAXES, parse
 from jupyter_serprof.magics.together import check
+from jupyter_serprof.views.kit.pages import finding_page
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Written by hand; the others are made from the code, or by a command that stands in them.
@@ -71,6 +72,8 @@ def test_every_finding_has_a_page_and_no_page_lacks_its_finding(
     assert [key for key in keys if key.partition(".")[2] not in code] == []
     assert causes | pictures | findings.written(ROOT).keys() <= keys
     assert {key: title for key, title in told.items() if not title or title == key} == {}
+    monkeypatch.setenv("SERPROF_DOCS", ".")
+    assert {key.partition(".")[0] for key in keys if not finding_page(key)} <= {"plugin"}
 
 
 def test_every_block_says_whether_it_is_typed_or_shown() -> None:

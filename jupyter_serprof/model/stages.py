@@ -27,6 +27,8 @@ MARK = "user:"
 RECORDING = "recording"
 _TABLE = files("jupyter_serprof.model").joinpath("stages.json").read_text("utf-8")
 STAGES = {entry["key"]: Stage(**entry) for entry in json.loads(_TABLE)}
+#: Without those of plug-ins.
+OURS = frozenset(STAGES)
 #: Of plug-in probes that may not be installed here, as loaded documents describe them; so many.
 _MET: dict[str, Stage] = {}
 _MOST_MET = 1_000

@@ -198,6 +198,7 @@ def _draw_label(axes: Axes, label: sheets.Label, order: int) -> None:
         ha=label.side,
         va="center_baseline",
         parse_math=False,
+        url=label.link or None,
         zorder=order,
     )
 

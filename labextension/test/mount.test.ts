@@ -186,6 +186,26 @@ describe("findings", () => {
     expect(copy).toHaveBeenCalledWith("ref = ray.put(a)    # once, then pass ref");
   });
 
+  it("lead to their page where the document has its address, and nowhere else", async () => {
+    const linksOf = (page: string | undefined): (string | null)[] => {
+      view?.destroy();
+      const [findings = [], stages] = [sampleTrace().findings, sampleTrace().stages];
+      const paged = <Each>(list: readonly Each[]): Each[] => list.map((one) => ({ ...one, page }));
+      const doc = { ...sampleTrace(), findings: paged(findings), stages: paged(stages) };
+      for (const button of draw(doc).querySelectorAll<HTMLElement>(".jsp-twisty")) {
+        button.click();
+      }
+      const links = [...document.querySelectorAll("a")];
+      return links.map((link) => link.getAttribute("href"));
+    };
+    const page = "https://docs.example/findings/ray.many-puts.html";
+    expect(linksOf(undefined)).toEqual([]);
+    expect(linksOf("javascript:alert(1)")).toEqual([]);
+    expect(linksOf(page)[0]).toBe(page);
+    await soon(() => expect(document.querySelectorAll(".jsp-row-note a")).toHaveLength(1));
+    expect(document.querySelector("td:has(a)")?.textContent).toBe("Contains: not copied why");
+  });
+
   it("never turn their text into elements", () => {
     const root = draw(sampleTrace());
     expect(root.querySelector("img")).toBeNull();

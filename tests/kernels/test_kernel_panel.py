@@ -150,7 +150,7 @@ def test_alone_it_shows_controls_and_says_what_stands_there_without_a_kernel(
 
 
 def test_where_nobody_can_press_its_buttons_no_panel_is_opened(kernel: Kernel) -> None:
-    """papermill and ``nbconvert --execute`` would save 48 kB of widgets for nobody."""
+    """Papermill and ``nbconvert --execute`` would save 48 kB of widgets for nobody."""
     kernel.run("%load_ext jupyter_serprof")
 
     ran = kernel.follow(kernel.client.execute("%serprof", allow_stdin=False))

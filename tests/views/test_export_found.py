@@ -30,11 +30,14 @@ from jupyter_serprof.model import (
     UsageError,
     Variant,
     Waterfall,
+    from_document,
 )
+from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.blame import anatomy_trace
 from jupyter_serprof.views.figure import sheet_of
 from jupyter_serprof.views.flat import rows_of
+from jupyter_serprof.views.notebook.bundle import bundle
 from jupyter_serprof.views.text import text
 
 DATA = Path(__file__).parents[1] / "data"
@@ -210,9 +213,9 @@ def test_the_page_of_a_finding_is_linked_where_its_address_is_set(
     doc = replace(tried(), findings=tuple(kinds))
     before = (sp.to_markdown(doc), text(doc))
 
-    monkeypatch.setenv("SERPROF_DOCS", "https://docs.example/serprof/")
+    monkeypatch.setenv("SERPROF_DOCS", _SITE)
 
-    link = "https://docs.example/serprof/findings/ray.many-puts.html"
+    link = f"{_SITE}findings/ray.many-puts.html"
     assert [said.count("https://") for said in before] == [0, 0]
     for said in (sp.to_markdown(doc), text(doc)):
         assert (said.count(link), said.count("https://")) == (1, 1)
@@ -254,3 +257,34 @@ def test_a_column_has_one_name_in_every_form(kind: str) -> None:
     narrow = {"stage", "lane", "page", "faults", "out-of-band", "spread"}
     assert kind == "anatomy" or words - narrow <= drawn
     assert {*known["csv"]} <= {*rows_of(doc, table).heads}
+
+
+_SITE = "https://docs.example/serprof/"
+
+
+def test_pictures_lead_to_the_pages_of_findings_and_stages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The document in an output or a page, and an SVG; a PNG has no links, its picture stays."""
+    found = Finding("ray.many-puts", "warn", "9 puts", {}, "ray.put(all)")
+    drafts = [("ray.store", "client/main", 0, 5), ("queue.put", "client/main", 5, 6)]
+    doc = replace(analyse(make_trace(drafts)), findings=(found, replace(found, rule="queue.slow")))
+
+    def made() -> list[str]:
+        for name in ("x.svg", "x.html"):
+            sp.save(doc, tmp_path / name)
+        data, _ = bundle(doc)
+        files = ((tmp_path / name).read_text("utf-8") for name in ("x.svg", "x.html"))
+        return [*files, json.dumps(data[MIME_TYPE]), str(data["image/png"])]
+
+    *before, picture = made()
+    monkeypatch.setenv("SERPROF_DOCS", _SITE)
+    *after, same = made()
+
+    assert [said.count(_SITE) for said in before] == [0, 0, 0]
+    for said in after:
+        assert f'{_SITE}findings/ray.many-puts.html"' in said
+        assert f'{_SITE}reference/stages.html#ray-store"' in said
+        assert ("queue-put" in said, "queue.slow.html" in said) == (False, False)
+    assert same == picture
+    assert from_document(json.loads(after[2])) == doc

@@ -9,6 +9,7 @@ from dataclasses import replace
 from jupyter_serprof.model import Finding, Sweep, Trace
 from jupyter_serprof.model.units import clean, column_unit, format_fixed
 from jupyter_serprof.views.kit import remarks
+from jupyter_serprof.views.kit.pages import finding_page, headline_page
 from jupyter_serprof.views.kit.sheet import HEADLINE, MARGIN, SMALL, TEXT, WIDTH, Box, Rule, Sheet
 from jupyter_serprof.views.kit.table import Of, Quantity
 
@@ -20,7 +21,9 @@ _REMEDY_LINES = 6
 def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
     """Put the headline, how the run ended early, the first remedy, and the facts."""
     theme = sheet.theme
-    sheet.paragraph(remarks.headline_of(doc), theme.ink, HEADLINE, is_bold=True)
+    headline = remarks.headline_of(doc)
+    with sheet.leading_to(headline_page(doc, headline)):
+        sheet.paragraph(headline, theme.ink, HEADLINE, is_bold=True)
     sheet.y += 2
     if outcome := remarks.outcome_of(doc):
         sheet.paragraph(outcome, theme.warn)
@@ -135,7 +138,8 @@ def put_remarks(sheet: Sheet, doc: Trace | Sweep) -> None:
         return
     if doc.findings:
         sheet.y += 8
-        _put_finding(sheet, doc, doc.findings[0])
+        with sheet.leading_to(finding_page(doc.findings[0].rule)):
+            _put_finding(sheet, doc, doc.findings[0])
     sentences = list(remarks.note_sentences(doc))
     tables = remarks.table_sentence(doc) if isinstance(doc, Trace) else ""
     more = [f"{len(doc.findings) - 1} more: {doc.findings[1].title}"] if doc.findings[1:] else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -10,11 +9,10 @@ from jupyter_serprof.model import Finding, ProbeReport, Sweep, Table, TableColum
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.views.kit.lines import clip, code, plain, wrap
 from jupyter_serprof.views.kit.lines import width as columns_of
+from jupyter_serprof.views.kit.pages import finding_page
 from jupyter_serprof.views.kit.table import Column, fitted, table_lines
 
 _FINDINGS_SHOWN = 4
-#: Those of probes of others have no page of ours.
-_EXPLAINED = ("dask.", "memory.", "pickle.", "python.", "ray.")
 #: A library that was not there took no time, so nothing was missed.
 _SILENT_STATES = frozenset({"not installed", "not imported"})
 Remark = tuple[str, str]
@@ -57,17 +55,10 @@ def findings_of(doc: Trace | Sweep, most: int | None = _FINDINGS_SHOWN) -> Itera
         told, *remedy = finding_remarks(finding, headline_of(doc))
         yield from [told] if told[1] else []
         yield from remedy if finding is not _first(doc) else []
-        yield from _page_of(finding)
+        yield from [("page", page)] if (page := finding_page(finding.rule)) else []
     more = 0 if most is None else len(doc.findings) - most
     if more > 0:
         yield "note", f"{more} more finding{' is' if more == 1 else 's are'} in the document"
-
-
-def _page_of(finding: Finding) -> Iterator[Remark]:
-    """Yield the page of a finding where ``SERPROF_DOCS`` says at which address the pages are."""
-    address = os.environ.get("SERPROF_DOCS", "").rstrip("/")
-    if address and finding.rule.startswith(_EXPLAINED):
-        yield "page", f"{address}/findings/{finding.rule}.html"
 
 
 def details_of(doc: Trace | Sweep) -> list[str]:

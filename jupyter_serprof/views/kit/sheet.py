@@ -7,7 +7,8 @@ sheet; ``figure.py`` turns a sheet into a matplotlib figure.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal
@@ -49,7 +50,8 @@ class Box:
 class Label:
     """A line of text: ``x`` is its left end, its middle or its right end; ``y`` its middle.
 
-    ``on`` is the colour that it stands on, where that is not the background.
+    ``on`` is the colour that it stands on, where that is not the background; ``link`` a page that
+    it leads to, in formats that have links.
     """
 
     x: float
@@ -60,6 +62,7 @@ class Label:
     is_bold: bool = False
     side: Side = "left"
     on: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,14 @@ class Sheet:
     marks: list[Mark] = field(default_factory=list)
     y: float = MARGIN
     is_brief: bool = False
+    link: str = ""
+
+    @contextmanager
+    def leading_to(self, page: str) -> Iterator[None]:
+        """Let the text that is put meanwhile lead to a page; empty: to none."""
+        self.link = page
+        yield
+        self.link = ""
 
     @property
     def height(self) -> int:
@@ -127,7 +138,7 @@ class Sheet:
     ) -> None:
         """Put a line of text, as much of it as fits into its room (pixels)."""
         shown = text if room is None else self.fit(text, room, size, is_bold=is_bold)
-        self.add(Label(x, y, shown, color, size, is_bold, side))
+        self.add(Label(x, y, shown, color, size, is_bold, side, link=self.link))
 
     def line(self, color: str | None = None) -> None:
         """Put a horizontal line across the sheet at ``y``."""

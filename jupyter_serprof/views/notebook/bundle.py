@@ -10,6 +10,7 @@ from typing import Any
 from jupyter_serprof.model import Sweep, Trace, to_document
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.figure import alt_text, png
+from jupyter_serprof.views.kit.pages import linked
 from jupyter_serprof.views.notebook.thin import embedded, noted
 from jupyter_serprof.views.notebook.widget import widget_view
 from jupyter_serprof.views.text import screen_width, text
@@ -60,15 +61,16 @@ def bundle(
     """
     doc = embedded(doc)
     said = text(doc, view=view, width=screen_width())
-    data: dict[str, object] = {_TEXT: said, MIME_TYPE: to_document(doc)}
+    data: dict[str, object] = {_TEXT: said, MIME_TYPE: linked(to_document(doc))}
     metadata: dict[str, object] = {MIME_TYPE: {"view": view}} if view else {}
     try:
         picture = _picture(doc, MOST_BYTES - _written_bytes(data))
     except Exception as error:  # noqa: BLE001  (no picture must not cost the result)
         why = f"no picture could be drawn ({type(error).__name__}: {error})"
         doc = noted(doc, f"{why}; text and data are complete")
-        bare = {_TEXT: text(doc, view=view, width=screen_width()), MIME_TYPE: to_document(doc)}
-        return {**bare, **_widget(doc, view)}, metadata
+        data[_TEXT] = text(doc, view=view, width=screen_width())
+        data[MIME_TYPE] = linked(to_document(doc))
+        return {**data, **_widget(doc, view)}, metadata
     width, height = (int.from_bytes(picture[at], "big") for at in (_PNG_WIDTH, _PNG_HEIGHT))
     metadata[_PICTURE] = {"width": width, "height": height, "alt": alt_text(doc)}
     drawn = {_PICTURE: base64.b64encode(picture).decode("ascii")}

@@ -12,6 +12,7 @@ from importlib.resources import files
 from jupyter_serprof.model import DocumentError, Sweep, Trace, to_document
 from jupyter_serprof.model.units import clean
 from jupyter_serprof.views.figure import alt_text, png
+from jupyter_serprof.views.kit.pages import linked
 from jupyter_serprof.views.kit.remarks import headline_of
 from jupyter_serprof.views.text import text
 
@@ -83,12 +84,16 @@ def html(doc: Trace | Sweep) -> str:
         "title": entities.escape(clean(headline_of(doc))),
         "view": "",
         # Lone surrogates of damaged names stay escaped: the page is written as UTF-8.
-        "document": json.dumps(to_document(doc), separators=(",", ":")).replace("<", "\\u003c"),
+        "document": _written(doc).replace("<", "\\u003c"),
         "fallback": _fallback(doc),
     }
     # In one pass: what is filled in is never searched for places.
     # Built by ``npm run build:hosts``: script, style and policy of the page are in it.
     return _PLACE.sub(lambda place: parts[place[1]], asset(f"{kind_of(doc)}.html"))
+
+
+def _written(doc: Trace | Sweep) -> str:
+    return json.dumps(linked(to_document(doc)), separators=(",", ":"))
 
 
 def _fallback(doc: Trace | Sweep) -> str:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from jupyter_serprof.model import Sweep, Trace, to_document
+from jupyter_serprof.views.kit.pages import linked
 from jupyter_serprof.views.notebook.page import asset, kind_of
 from jupyter_serprof.views.notebook.thin import embedded
 from jupyter_serprof.views.text import text
@@ -84,7 +85,7 @@ def _view_of(widget: Any) -> dict[str, object]:  # noqa: ANN401
 
 
 def _encoded(doc: Trace | Sweep) -> bytes:
-    return json.dumps(to_document(embedded(doc)), separators=(",", ":")).encode("ascii")
+    return json.dumps(linked(to_document(embedded(doc))), separators=(",", ":")).encode("ascii")
 
 
 @cache

@@ -13,6 +13,7 @@ from jupyter_serprof.model.units import NOT_APPLICABLE, NOT_SEEN
 from jupyter_serprof.views.blame import put_anatomies
 from jupyter_serprof.views.kit import parts
 from jupyter_serprof.views.kit.bars import density, pieces_of, unaccounted_shares
+from jupyter_serprof.views.kit.pages import stage_page
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, Box, Sheet
 from jupyter_serprof.views.kit.theme import Theme, family_color
 from jupyter_serprof.views.waterfall import table as tables
@@ -230,7 +231,8 @@ def _put_name(sheet: Sheet, frame: _Frame, line: tables.Line, middle: float) -> 
     room = frame.names - _INDENT * line.depth - count_wide
     title = sheet.fit(line.title, room, frame.size)
     color = theme.muted if line.kind == "part" else theme.ink
-    sheet.put(x, middle, title, color, frame.size)
+    with sheet.leading_to(stage_page(line.row.stage if line.row else "")):
+        sheet.put(x, middle, title, color, frame.size)
     if line.count:
         at = x + sheet.measure(f"{title}  ", frame.size, False)  # noqa: FBT003
         sheet.put(at, middle, line.count, theme.muted, SMALL)

@@ -171,6 +171,7 @@ export interface Stage {
    * Key of the stage that this one is a part of.
    */
   parent?: string;
+  page?: string;
 }
 export interface Lane {
   key: string;
@@ -281,6 +282,7 @@ export interface Finding {
    * The part of the wall time that it explains.
    */
   share?: number | null;
+  page?: string;
 }
 /**
  * One of several computations of a run; an instant belongs to the last one that began.

@@ -2,11 +2,10 @@
 
 import type { DrawnTrace, Scalar, SerprofDocument, TableColumn } from "../document/document";
 import * as format from "../document/format";
-import { count } from "../document/format";
 import type { Host } from "../document/host";
 import { coded, element, folded, heading } from "../kit/dom";
 import { type GridColumn, grid } from "../kit/grid";
-import { evidence, labelOf, numbersOf } from "./findings";
+import { evidence, numbersOf, saidBy } from "./findings";
 import { sentencesOf } from "./head";
 
 type Line = readonly Scalar[];
@@ -62,20 +61,18 @@ const MOST_SPANS = 200;
 
 export function spanDetails(trace: DrawnTrace): HTMLElement[] {
   const entries = Object.entries(trace.details ?? {});
-  const title = `Buffers, copies and page faults of ${count(entries.length)} spans`;
+  const title = `Buffers, copies and page faults of ${format.count(entries.length)} spans`;
   return entries.length === 0 ? [] : [folded(title, (node) => node.append(list(trace, entries)))];
 }
 
 function list(trace: DrawnTrace, entries: readonly [string, object][]): HTMLElement {
   const rows = entries.slice(0, MOST_SPANS).map(([index, facts]) => {
-    const texts = Object.entries(facts)
-      .filter(([, value]) => isScalar(value))
-      .map(([key, value]) => element("span", "", `${labelOf(key)} ${evidence(key, value)}`));
+    const texts = saidBy(facts).map((words) => element("span", "", words.join(" ")));
     const name = heading("row", "jsp-stage", nameOf(trace, Number(index)));
     return element("tr", "", name, element("td", "jsp-facts", ...texts));
   });
   const hidden = entries.length - rows.length;
-  const rest = hidden > 0 ? element("p", "jsp-note", `and ${count(hidden)} more`) : null;
+  const rest = hidden > 0 ? element("p", "jsp-note", `and ${format.count(hidden)} more`) : null;
   const table = element("table", "jsp-details", element("tbody", "", ...rows));
   return element("div", "jsp-finding-body", table, rest);
 }
@@ -90,8 +87,4 @@ function nameOf(trace: DrawnTrace, index: number): string {
     nameIndex == null ? null : trace.strings[nameIndex],
   ].filter((word) => typeof word === "string" && word !== "");
   return words.length === 0 ? `span ${index}` : words.join(": ");
-}
-
-function isScalar(value: unknown): value is Scalar {
-  return value === null || ["string", "number", "boolean"].includes(typeof value);
 }

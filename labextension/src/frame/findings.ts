@@ -4,7 +4,7 @@ import type { Finding, Scalar, SerprofDocument } from "../document/document";
 import * as format from "../document/format";
 import type { Host } from "../document/host";
 import { copyButton } from "../kit/clip";
-import { button, coded, element, having } from "../kit/dom";
+import { button, coded, definitions, element, having, whyLink } from "../kit/dom";
 import { measuredOf } from "./measured";
 import type { Part, Stage } from "./part";
 
@@ -48,6 +48,7 @@ function card(finding: Finding, host: Host, isAbove = false, isTold = false): HT
     severity(finding),
     name ?? because,
     element("code", "jsp-rule", String(finding.rule ?? "")),
+    whyLink(finding.title, finding.page),
   );
   const said = name && (because ?? numbersOf(finding));
   const node = element("article", "jsp-finding", title, said, body(finding, host, isAbove));
@@ -61,10 +62,15 @@ function severity(finding: Finding): HTMLElement {
 
 /** The numbers behind a finding; null where there are none. */
 export function numbersOf({ evidence: numbers }: Finding): HTMLElement | null {
-  const facts = Object.entries(numbers ?? {}).map(([key, value]) =>
-    element("div", "", element("dt", "", labelOf(key)), element("dd", "", evidence(key, value))),
-  );
-  return facts.length > 0 ? element("dl", "jsp-evidence", ...facts) : null;
+  const facts = saidBy(numbers ?? {});
+  return facts.length > 0 ? definitions("jsp-evidence", facts) : null;
+}
+
+/** Facts that are single values, each as label and text. */
+export function saidBy(facts: object): [label: string, text: string][] {
+  return Object.entries(facts)
+    .filter(([, value]) => value === null || typeof value !== "object")
+    .map(([key, value]) => [labelOf(key), evidence(key, value as Scalar)]);
 }
 
 function body(finding: Finding, host: Host, isAbove: boolean): HTMLElement {

@@ -4,7 +4,7 @@ import { type Columns, decodeColumns } from "../document/decode";
 import type { DrawnTrace, ReadDocument, SerprofDocument } from "../document/document";
 import type { Host } from "../document/host";
 import { radio } from "../kit/controls";
-import { button, element, having } from "../kit/dom";
+import { button, definitions, element, having } from "../kit/dom";
 import { watchTheme } from "../kit/theme";
 import { glossaryOf } from "./glossary";
 import { head, saveMenu } from "./head";
@@ -70,8 +70,8 @@ export function shell(
   };
   const choice = radio("View", "jsp-switch", entries, "", open);
   const tools = element("div", "jsp-switch-end", search.node, ...buttons(doc, source, stage));
-  const note = warning === null ? null : element("p", "jsp-outcome", warning);
-  root.replaceChildren(head(doc, host), ...(note === null ? [] : [note]));
+  const note = warning === null ? [] : [element("p", "jsp-outcome", warning)];
+  root.replaceChildren(head(doc, host), ...note);
   root.append(element("div", "jsp-bar-row", choice.node, tools), help, panel, readout);
   open(host.view ?? "");
 
@@ -151,8 +151,5 @@ function buttons(doc: SerprofDocument, source: unknown, stage: Stage): HTMLEleme
 }
 
 function helpOf({ title, keys }: Help): HTMLElement[] {
-  const entries = keys.map(([key, text]) =>
-    element("div", "", element("dt", "", key), element("dd", "", text)),
-  );
-  return [element("p", "jsp-note", title), element("dl", "jsp-keys", ...entries)];
+  return [element("p", "jsp-note", title), definitions("jsp-keys", keys)];
 }

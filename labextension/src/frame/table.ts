@@ -95,24 +95,17 @@ export function sweepTable(doc: SweepDocument, stage: Stage): Part {
   const keys = [...new Set(doc.points.flatMap((point) => Object.keys(point.stages)))].toSorted(
     (a, b) => (stages.get(a)?.order ?? 0) - (stages.get(b)?.order ?? 0),
   );
+  const counted = (title: string, key: "parameter" | "loops"): GridColumn<Point>[] =>
+    doc.points.some((point) => point[key] != null)
+      ? [number(title, key, (point) => point[key] ?? null, format.count)]
+      : [];
   const columns: GridColumn<Point>[] = [
     words("Variant", "variant", (point) => String(titles.get(point.variant) ?? point.variant)),
     number("size", "size_bytes", (point) => point.size_bytes, format.bytes),
-    ...(doc.points.some((point) => point.parameter != null)
-      ? [
-          number<Point>(
-            doc.parameter || "parameter",
-            "parameter",
-            (point) => point.parameter ?? null,
-            format.count,
-          ),
-        ]
-      : []),
+    ...counted(doc.parameter || "parameter", "parameter"),
     words("run", "run", (point) => (point.cold ? "cold" : "warm")),
     number("repeat", "repeat", (point) => point.repeat, format.count),
-    ...(doc.points.some((point) => point.loops != null)
-      ? [number<Point>("runs in one", "loops", (point) => point.loops ?? null, format.count)]
-      : []),
+    ...counted("runs in one", "loops"),
     number("total", "wall_ns", (point) => point.wall_ns),
     number("moved", "moved_bytes", (point) => point.moved_bytes, format.bytes),
     number("page faults", "minor_faults", (point) => point.minor_faults ?? null, format.count),

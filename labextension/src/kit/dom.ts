@@ -15,7 +15,6 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-/** The same, with a tooltip. */
 /** A sentence with its pieces in backquotes as code; one that is not closed stays as it is. */
 export function coded(text: string): (string | Node)[] {
   const parts = text.split("`");
@@ -24,6 +23,7 @@ export function coded(text: string): (string | Node)[] {
     : parts.map((part, at) => (at % 2 === 1 ? element("code", "jsp-word", part) : part));
 }
 
+/** The same, with a tooltip. */
 export function titled<T extends HTMLElement>(node: T, title: string): T {
   node.title = title;
   return node;
@@ -56,6 +56,25 @@ export function button(
   return node;
 }
 
+/** Words, and what is said of each. */
+export function definitions(
+  className: string,
+  said: readonly (readonly [word: string, text: string])[],
+): HTMLElement {
+  const entries = said.map(([word, text]) =>
+    element("div", "", element("dt", "", word), element("dd", "", text)),
+  );
+  return element("dl", className, ...entries);
+}
+
+/** The link to a page about something; none where there is no address, or another kind of one. */
+export function whyLink(about: string, page: unknown): HTMLElement | null {
+  const href = String(page ?? "");
+  const link = element("a", "jsp-link jsp-why", "why");
+  having(link, { href, target: "_blank", rel: "noopener", "aria-label": `why: ${about}` });
+  return /^(https?|file):/.test(href) ? link : null;
+}
+
 /** A title; what stands below it is made when it is first opened. */
 export function folded(
   title: string,
@@ -74,8 +93,6 @@ export function place<T extends HTMLElement>(node: T, left: number, width: numbe
   node.style.width = `${((to - from) * 100).toFixed(3)}%`;
   return node;
 }
-
-/** Build SVG elements; text of a document only ever enters as a text node. */
 
 export type Attributes = Readonly<Record<string, string | number>>;
 

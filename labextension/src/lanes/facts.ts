@@ -1,10 +1,10 @@
 /** What is known about one span, as pairs of label and text. */
 
 import type { Columns } from "../document/decode";
-import type { Scalar, TraceDocument } from "../document/document";
+import type { TraceDocument } from "../document/document";
 import * as format from "../document/format";
-import { evidence, labelOf } from "../frame/findings";
-import { element } from "../kit/dom";
+import { evidence, saidBy } from "../frame/findings";
+import { definitions, element } from "../kit/dom";
 
 export type Fact = readonly [label: string, text: string];
 
@@ -39,7 +39,7 @@ export function spanFacts(trace: TraceDocument, columns: Columns, span: number):
     ...(size >= 0 ? [["bytes", format.bytes(size)] as const] : []),
     ...(rate === null ? [] : [["rate", format.bytesPerSecond(rate)] as const]),
     ...(calls > 0 ? [["calls", evidence("calls", calls)] as const] : []),
-    ...detailsOf(trace, span),
+    ...saidBy(trace.details?.[String(span)] ?? {}),
   ];
 }
 
@@ -50,13 +50,6 @@ function causeOf(trace: TraceDocument, columns: Columns, span: number): Fact[] {
   return cause < 0 || lane === columns.lane[span]
     ? []
     : [["caused by", `${titleOf(trace, columns, cause)}, ${trace.lanes?.[lane ?? -1]?.key}`]];
-}
-
-function detailsOf(trace: TraceDocument, span: number): Fact[] {
-  const details: object = trace.details?.[String(span)] ?? {};
-  return Object.entries(details)
-    .filter(([, value]) => value === null || typeof value !== "object")
-    .map(([key, value]) => [labelOf(key), evidence(key, value as Scalar)]);
 }
 
 /** The card of a span: built when it is first needed. */
@@ -74,12 +67,9 @@ export function tooltipIn(frame: HTMLElement): Tooltip {
     show(title, facts, note, x, y) {
       node ??= frame.appendChild(element("div", "jsp-tip"));
       node.setAttribute("aria-hidden", "true");
-      const list = facts.map(([label, text]) =>
-        element("div", "", element("dt", "", label), element("dd", "", text)),
-      );
       node.replaceChildren(
         element("strong", "", title),
-        element("dl", "jsp-tip-facts", ...list),
+        definitions("jsp-tip-facts", facts),
         ...(note === null ? [] : [element("p", "jsp-note", note)]),
       );
       node.hidden = false;

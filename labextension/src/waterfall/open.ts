@@ -3,7 +3,7 @@
 import type { Stage } from "../document/document";
 import * as format from "../document/format";
 import { openByRow, twisty } from "../kit/controls";
-import { element, having } from "../kit/dom";
+import { element, having, whyLink } from "../kit/dom";
 import type { Child as ChildRow } from "./children";
 import { barText, type Column, inUnit } from "./columns";
 import { indent, line, type Scene } from "./line";
@@ -45,7 +45,7 @@ function rowsOf(scene: Scene, stage: Stage, children: readonly ChildRow[]): HTML
   if (hidden.length > 0) {
     rows.push(childRow(scene, stage, together(hidden)));
   }
-  const note = stage.note ? [noteRow(scene, `Contains: ${stage.note}`)] : [];
+  const note = stage.note ? [noteRow(scene, `Contains: ${stage.note} `, stage)] : [];
   const none = [noteRow(scene, "No finer steps were recorded.")];
   return note.length + rows.length > 0 ? [...note, ...rows] : none;
 }
@@ -88,7 +88,9 @@ function childText(wallNs: number, column: Column, child: ChildRow): string {
     : format.NOT_APPLICABLE;
 }
 
-function noteRow(scene: Scene, note: string): HTMLElement {
-  const cell = having(element("td", "jsp-state", note), { colspan: 3 + scene.columns.length });
+function noteRow(scene: Scene, note: string, stage?: Stage): HTMLElement {
+  const page = stage ? whyLink(stage.title, stage.page) : null;
+  const colspan = 3 + scene.columns.length;
+  const cell = having(element("td", "jsp-state", note, page), { colspan });
   return element("tr", "jsp-child jsp-row-note", cell);
 }
