@@ -112,6 +112,7 @@ def size_gathers(run: Page, cluster: Cluster) -> None:
                     break
 
 
+_CLIENT, _CLOSE = "distributed.client:Client", "distributed.deploy.cluster:Cluster.close"
 _CALLS = ("compute", "persist", "submit", "map", "get", "scatter", "gather")
 _FEW_KEYS = 256
 #: What each rung below the first cannot see.
@@ -221,7 +222,7 @@ class DaskProbe(Probe):
     def places(self) -> list[Place]:
         """Return the places of the client; one that is made later is met by its first graph."""
         sending, *others = client_places(self._note_frames)
-        ends = (f"distributed.client:Client.{name}" for name in ("close", "shutdown"))
+        ends = (*(f"{_CLIENT}.{name}" for name in ("close", "shutdown")), _CLOSE)
         closing = (Place(path, "dask.wait", "dask.wait", before=self._leave) for path in ends)
         return [replace(sending, before=self._meet), *others, *closing]
 
@@ -235,10 +236,12 @@ class DaskProbe(Probe):
         return args, kwargs, None
 
     def _leave(self, args: Any, kwargs: Any) -> tuple[Any, Any, None]:  # noqa: ANN401
-        """Fetch what the agents noted before the last client of a cluster is gone."""
+        """Fetch what the agents noted before a cluster, or the last client of one, is gone."""
         for cluster in self._clusters:
             others = [client for client in cluster.clients if client.status != "closed"]
-            if others == [args[0]] and not args[0].asynchronous:
+            where = {client.scheduler.address for client in others if client.scheduler}
+            is_last = others == [args[0]] or getattr(args[0], "scheduler_address", "") in where
+            if is_last and not args[0].asynchronous:
                 cluster.stop(time.monotonic() + patience_s())
         return args, kwargs, None
 

@@ -200,6 +200,11 @@ class Agents:
         packed = [(at, gcs.internal_kv_get(at, SPACE, timeout=_RPC_S)) for at in keys]
         return [(at, one) for at, one in packed if one is not None]
 
+    def keep(self) -> None:
+        """Keep the reports of a job that is about to end."""
+        for contact in self.contacts.values():
+            self._taken[contact.key] = self._reports(contact)
+
     def forget(self) -> None:
         """Take the reports away: they are read."""
         for contact in self.contacts.values() if self.users == 0 else ():

@@ -61,11 +61,13 @@ from jupyter_serprof.probes.ray.submissions import (
     is_submission,
     note_unseen_roads,
     submission_places,
+    told_before_leaving,
     told_of_tasks,
 )
 from jupyter_serprof.probes.ray.tasks import (
     HIDDEN,
     Coverage,
+    Left,
     has_raylet,
     silence_note,
     silent_processes,
@@ -244,6 +246,7 @@ _OUTER = (
         lambda given, found: len(found[0]) >= given.get("num_returns", 1),
         *("ray.wait", "ray.wait"),
     ),
+    Place("ray:init", "ray.init"),
     # Also what a ProcessPoolExecutor calls; its time is that of whatever is around it.
     Place("multiprocessing.popen_fork:Popen._launch", "ray.submit", _FORK),
 )
@@ -267,8 +270,8 @@ class RayDriverProbe(Probe):
     library = "ray"
     _agents: Agents | None = None
     _is_over = False
-
     _looks: TaskLooks | None = None
+    _left = Left()
 
     def arm(self, recorder: Recorder) -> None:
         """Listen at the public names and, unless this is Ray Client, inside them."""
@@ -288,6 +291,13 @@ class RayDriverProbe(Probe):
             self._looks = TaskLooks()
             for path in SUBMISSIONS:
                 self.arm_place(Place(path, "ray.submit", "ray.submit"), self._looks)
+            before = partial(self._take_along, recorder)
+            self.arm_place(Place("ray:shutdown", "ray.shutdown", before=before), recorder)
+
+    def _take_along(self, recorder: Recorder, args: Any, kwargs: Any) -> tuple[Any, Any, None]:  # noqa: ANN401
+        """Read what is known of tasks before a program leaves its cluster."""
+        self._left = told_before_leaving(recorder, self._agents, self._left)
+        return args, kwargs, None
 
     def look(self, stage: str, still_s: float) -> LiveFacts | None:
         """Return how many tasks of this driver are over, while the caller waits for them."""
@@ -331,7 +341,7 @@ class RayDriverProbe(Probe):
         if submitted and not self._is_client:
             self._seen = Coverage(HIDDEN, len(submitted))
             if not silent:
-                self._seen = add_tasks(run, submitted, self._agents)
+                self._seen = add_tasks(run, submitted, self._agents, self._left)
             tell_nested(run.drafts, held)
             tell_habits(submitted, FUNCTIONS, METHODS)
             if self._seen.missing:

@@ -24,7 +24,7 @@ STEPS = {
     "task:execute": "ray.execute",
     "task:store_outputs": "ray.outputs",
 }
-WHOLE = "task::"
+_WHOLE = "task::"
 #: Between two events of Ray of which one follows the other: the second one has it, ns.
 _SEAM_NS = 2_000_000
 #: ErrorType of src/ray/protobuf/common.proto: the process is gone, not only the call failed.
@@ -59,6 +59,27 @@ def is_over(task: Any) -> bool:  # noqa: ANN401
     """Tell whether the owner of a task knows its end."""
     status = names().TaskStatus
     return not {status.FINISHED, status.FAILED}.isdisjoint(task.state_updates.state_ts_ns)
+
+
+def submitted_ns(task: Any) -> int | None:  # noqa: ANN401
+    """Return when the first was told of a task, ns of the time of day."""
+    times = task.state_updates.state_ts_ns
+    return min(times.values()) if times else None
+
+
+def is_half_told(task: Any) -> bool:  # noqa: ANN401
+    """Tell whether a worker has told all of a task, and its owner, once a second, not yet."""
+    is_begun = names().TaskStatus.RUNNING in task.state_updates.state_ts_ns
+    return is_begun and is_complete(task) and not is_over(task)
+
+
+def is_complete(task: Any) -> bool:  # noqa: ANN401
+    """Tell whether a worker has told all steps: the event around them (``task::name``) is last.
+
+    It reports what it has once a second, also in the middle of a task, and not what it died in.
+    """
+    steps = task.profile_events.events
+    return bool(death_of(task)) or any(step.event_name.startswith(_WHOLE) for step in steps)
 
 
 def death_of(task: Any) -> str:  # noqa: ANN401
@@ -99,7 +120,7 @@ class RoadMap:
             return
         submitted, first = min(times.values()), steps[0].start
         begin = max(submitted, min(first, times.get("RUNNING", first)))
-        if noted is not None or any(one.event_name.startswith(WHOLE) for one in _events(task)):
+        if noted is not None or any(one.event_name.startswith(_WHOLE) for one in _events(task)):
             steps = [*_between("ray.load", begin, first), *steps]
         over = times.get("FINISHED", times.get("FAILED", steps[-1].end))
         worker = bytes(task.profile_events.component_id) or bytes(task.state_updates.worker_id)

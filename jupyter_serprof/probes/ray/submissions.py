@@ -6,18 +6,28 @@ agents and Ray's events, by one of them, or by this process only; of how many ta
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from jupyter_serprof.capture.freeze import Draft, Page
+from jupyter_serprof.capture.freeze import Draft, Page, page_of
 from jupyter_serprof.capture.hook import Place
+from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.ray import agents as _agents
 from jupyter_serprof.probes.ray.agents import Agents, Notes
-from jupyter_serprof.probes.ray.tasks import Coverage, add_task_spans, task_id
+from jupyter_serprof.probes.ray.tasks import (
+    Coverage,
+    Left,
+    add_task_spans,
+    settled_notes,
+    silent_processes,
+    task_id,
+    told_tasks,
+)
 
 #: The first task of each remote function of this recording.
 FUNCTIONS: weakref.WeakKeyDictionary[Any, bytes | None] = weakref.WeakKeyDictionary()
@@ -110,11 +120,28 @@ def is_submission(draft: Draft) -> bool:
     return is_outer and not draft.is_dropped and "error" not in draft.details
 
 
-def add_tasks(run: Page, submitted: Sequence[Draft], agents: Agents | None) -> Coverage:
+def told_before_leaving(recorder: Recorder, agents: Agents | None, left: Left) -> Left:
+    """Return what was told of tasks until now: a cluster that is left tells nothing more.
+
+    Whoever waits for it is the recording, not the user's code.
+    """
+    start = time.perf_counter_ns()
+    run = page_of(recorder)
+    idents = [draft.extra for draft in filter(is_submission, run.drafts)]
+    if idents and not silent_processes():
+        left = told_tasks(run, idents, left)
+        if agents is not None:
+            settled_notes(lambda: agents.notes(run.wall_offset), run, len(idents))
+            agents.keep()
+    recorder.moved_ns += time.perf_counter_ns() - start
+    return left
+
+
+def add_tasks(run: Page, submitted: Sequence[Draft], agents: Agents | None, left: Left) -> Coverage:
     """Add the road of tasks by Ray's events and the notes of the agents; say what was seen."""
     idents = [draft.extra for draft in submitted]
     if agents is None:
-        return add_task_spans(run, idents)
+        return add_task_spans(run, idents, left=left)
     taken: list[Notes] = []
 
     def read() -> Notes:
@@ -123,7 +150,7 @@ def add_tasks(run: Page, submitted: Sequence[Draft], agents: Agents | None) -> C
 
     sent = {draft.extra: draft.end for draft in submitted if draft.extra}
     try:
-        return add_task_spans(run, idents, read, sent)
+        return add_task_spans(run, idents, read, sent, left)
     finally:
         run.tables += [table for notes in taken for table in task_tables(notes)]
 

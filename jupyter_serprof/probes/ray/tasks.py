@@ -31,8 +31,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.interrupts import is_pressed
 from jupyter_serprof.model.trace import DIED, SILENT, WAS_DEAD
+from jupyter_serprof.probes.ray import road
 from jupyter_serprof.probes.ray.agents import Notes
-from jupyter_serprof.probes.ray.road import WHOLE, RoadMap, death_of, is_over, names
 
 _Answer = TypeVar("_Answer")
 #: On one machine a living process answers in some ms; and both of them have so long.
@@ -181,11 +181,19 @@ class Coverage(NamedTuple):
     troubles: Sequence[str] = ()
 
 
+class Left(NamedTuple):
+    """What Ray told of tasks (None: nothing), and when it began to start each worker, and had."""
+
+    tasks: list[Any] | None = None
+    started: Mapping[bytes, tuple[int, int]] = MappingProxyType({})
+
+
 def add_task_spans(
     run: Page,
     submitted: Sequence[bytes | None],
     notes: Callable[[], Notes] = Notes,
     sent: Mapping[bytes, int] = MappingProxyType({}),
+    left: Left = Left(),  # noqa: B008  (it cannot change)
 ) -> Coverage:
     """Add the spans of the tasks that were submitted in this run; return how much was seen.
 
@@ -201,20 +209,22 @@ def add_task_spans(
         Reads what the agents noted until then.
     sent
         When tasks were submitted, by their ids, ns of the recorder's clock.
+    left
+        What clusters told that the run has left.
     """
     try:
-        read = _reader()
-        tasks = _wait_for_tasks(read, run, submitted) if read else None
+        tasks, started = told_tasks(run, submitted, left)
         why = "" if tasks is not None else HIDDEN
     except Exception as error:  # noqa: BLE001  (private to Ray; what the driver saw must survive)
-        tasks, why = None, f"the road of tasks ({type(error).__name__}: {error})"
+        tasks, started = None, {}
+        why = f"the road of tasks ({type(error).__name__}: {error})"
     known = {bytes(task.task_id) for task in tasks or ()}
-    found = _noted(notes, run, len(known | set(filter(None, submitted))))
+    found = settled_notes(notes, run, len(known | set(filter(None, submitted))))
     missing, count = _missing(tasks or (), submitted, (each.ident for each in found.attempts))
     mine = known | set(filter(None, submitted))
     if tasks is None:  # nobody else says which tasks they submitted in turn
         mine |= {each.ident for each in found.attempts if each.begin >= run.start}
-    roads = RoadMap(run, max(count, len(mine)), _started(run) if tasks else {})
+    roads = road.RoadMap(run, max(count, len(mine)), started)
     if not tasks and not found.attempts:
         return Coverage(why, len(mine), troubles=found.troubles)
     by_attempt = {(each.ident, each.attempt): each for each in found.attempts}
@@ -233,11 +243,22 @@ def add_task_spans(
     return Coverage(why, roads.count, len(known), noted, found.troubles)
 
 
+def told_tasks(run: Page, submitted: Sequence[bytes | None], left: Left) -> Left:
+    """Return what Ray tells now of tasks that were submitted, with what was told before."""
+    known = {bytes(task.task_id) for task in left.tasks or ()}
+    rest = [ident for ident in submitted if ident not in known]
+    read = _reader() if rest or not known else None
+    if read is None:
+        return left
+    tasks = [*(left.tasks or ()), *_wait_for_tasks(read, run, rest)]
+    return Left(tasks, {**left.started, **(_started(run) if tasks else {})})
+
+
 #: Agents send what is new within some ms, of many tasks four times a second.
 _NOTES_S, _FIRST_S = 0.6, 0.15
 
 
-def _noted(notes: Callable[[], Notes], run: Page, wanted: int) -> Notes:
+def settled_notes(notes: Callable[[], Notes], run: Page, wanted: int) -> Notes:
     """Read what the agents noted; who was late is waited for a moment."""
     start = time.monotonic()
     while True:
@@ -261,7 +282,7 @@ def _noted_count(found: Notes, mine: set[bytes]) -> int:
 
 def _order(task: Any) -> int:  # noqa: ANN401
     times = task.state_updates.state_ts_ns
-    return int(times.get(names().TaskStatus.RUNNING, _submitted_ns(task) or 0))
+    return int(times.get(road.names().TaskStatus.RUNNING, road.submitted_ns(task) or 0))
 
 
 def _started(run: Page) -> dict[bytes, tuple[int, int]]:
@@ -320,9 +341,10 @@ def _wait_for_tasks(
         pending = _asked(_pending, until)
         while True:
             tasks = _ours(_asked(read, until), run, submitted)
-            nested = {bytes(task.task_id) for task in tasks if not is_over(task)} - set(submitted)
-            before, (missing, _) = missing, _missing(tasks, submitted, pending | nested)
-            missing += sum(map(_is_half_told, tasks))
+            runs = {bytes(task.task_id) for task in tasks if not road.is_over(task)}
+            running = pending | runs.difference(submitted)
+            before, (missing, _) = missing, _missing(tasks, submitted, running)
+            missing += sum(map(road.is_half_told, tasks))
             now = time.monotonic()
             news_until = news_until if missing == before else now + _PATIENCE_S / 2
             if not missing or run.is_interrupted or now > min(until, news_until):
@@ -350,7 +372,7 @@ def _missing(
     """Return how many tasks have not reported and are not known to run, of how many."""
     seen = {bytes(task.task_id) for task in tasks}
     known = seen | set(filter(None, submitted))
-    late = known - seen | {bytes(task.task_id) for task in tasks if not _is_complete(task)}
+    late = known - seen | {bytes(task.task_id) for task in tasks if not road.is_complete(task)}
     count = max(len(submitted), len(known))
     return len(late.difference(running)) + count - len(known), count
 
@@ -368,29 +390,9 @@ def _ours(tasks: Sequence[Any], run: Page, submitted: Sequence[bytes | None]) ->
     return [task for task in tasks if bytes(task.task_id) in ids]
 
 
-def _is_half_told(task: Any) -> bool:  # noqa: ANN401
-    """Tell whether a worker has told all of a task, and its owner, once a second, not yet."""
-    is_begun = names().TaskStatus.RUNNING in task.state_updates.state_ts_ns
-    return is_begun and _is_complete(task) and not is_over(task)
-
-
-def _submitted_ns(task: Any) -> int | None:  # noqa: ANN401
-    times = task.state_updates.state_ts_ns
-    return min(times.values()) if times else None
-
-
 def _is_within(task: Any, run: Page) -> bool:  # noqa: ANN401
-    if task.task_info.type == names().TaskType.DRIVER_TASK:
+    if task.task_info.type == road.names().TaskType.DRIVER_TASK:
         return False
-    submitted = _submitted_ns(task)
+    submitted = road.submitted_ns(task)
     low, high = run.start + run.wall_offset - _SLACK_NS, run.end + run.wall_offset + _SLACK_NS
     return submitted is not None and low <= submitted <= high
-
-
-def _is_complete(task: Any) -> bool:  # noqa: ANN401
-    """Tell whether a worker has told all steps: the event around them (``task::name``) is last.
-
-    It reports what it has once a second, also in the middle of a task, and not what it died in.
-    """
-    steps = task.profile_events.events
-    return bool(death_of(task)) or any(step.event_name.startswith(WHOLE) for step in steps)
