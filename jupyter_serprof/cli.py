@@ -7,7 +7,7 @@ import ast
 import linecache
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,19 +16,28 @@ from typing import Any
 from jupyter_serprof import __version__, api
 from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import without_literals
-from jupyter_serprof.scripts import is_program, run_program
+from jupyter_serprof.scripts import SCRIPTS, ProgramError, RecordedProgram, is_program, run_program
 
 #: A document, and why it could not be compared.
 _Made = tuple[Trace | Sweep, UsageError | None]
 _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 1, 2, 130
 _MOST_REPEATS = 1000
 _SOURCES = ("<setup>", "<statement>")
-_OF_STATEMENTS = ("setup", "repeat", "transports", "compare", "fail_above")
+#: What needs more than a program, and why.
+_REFUSED = {
+    "setup": "runs before a statement, and a program has its own beginning",
+    "transports": "sends a value, and a program is none",
+    "try": "runs the remedies on objects that are at hand: %%serprof --try in a notebook,"
+    " sp.try_remedies(value) in the program",
+    "sweep": "makes a value of many sizes: sp.sweep(make, sizes) in the program",
+}
 _DESCRIPTION = """\
 See where the serialization time of a program or of a statement goes, without a notebook.
 
     serprof --save run.serprof.json script.py --its arguments
     serprof -m package.module --its arguments
+    serprof -n 15 --save before.serprof.json script.py
+    serprof --compare old.py new.py --the arguments --of both
     python -m jupyter_serprof -s "import pickle" "pickle.dumps(list(range(10**6)))"
     python -m jupyter_serprof -s "import numpy as np; a = np.ones(10**7)" a
     python -m jupyter_serprof -n 15 --save before.serprof.json -s SETUP STATEMENT
@@ -37,7 +46,9 @@ See where the serialization time of a program or of a statement goes, without a 
 An expression that serializes nothing makes the round trip through every transport."""
 _EPILOG = """\
 Options stand before a program. It runs as it would without, its exit code is ours, and what is
-shown goes to stderr. What follows is about statements.
+shown goes to stderr. With -n or --compare it runs in a process of its own each time, which begins
+anew; two programs run in turns. Only the first run of a program is heard on stdout, and one that
+ends with another exit code than 0 ends the command with that. What follows is about statements.
 
 Several statements are lines of one program, as with timeit. The exit code is 0; 1 if the statement
 raised, or got slower by more than --fail-above; 2 if the command cannot be understood, or there is
@@ -113,9 +124,12 @@ def _parser(many: str) -> argparse.ArgumentParser:
     page = lambda name: name if name.endswith(".html") else f"{name}.html"  # noqa: E731
     add("--html", type=page, metavar="FILE", help="write the picture as a page that opens offline")
     add("--private", action="store_true", help="with --save: leave all names out of the file")
-    add("--compare", metavar="FILE", help="compare with this document; runs 15 times by default")
+    about = "compare with this document, or a program with this script; runs 15 times by default"
+    add("--compare", metavar="FILE", help=about)
     add("--fail-above", metavar="PERCENT", help="with --compare: exit 1 if slower by more")
     add("-q", "--quiet", action="store_true", help="show nothing")
+    add("--try", action="store_true", help=argparse.SUPPRESS)
+    add("--sweep", help=argparse.SUPPRESS)
     add("--version", action="version", version=f"jupyter_serprof {__version__}")
     add("--system", action="store_true", help="tell the versions that a report of a bug needs")
     add("statement", nargs=many, metavar="STATEMENT", help="what is measured, or a script.py")
@@ -131,7 +145,7 @@ def _count(text: str) -> int:
 
 def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     limit, before = _checked_limit(options), None
-    _check_files(options)
+    _check(options, ("try", "sweep"))
     if options.compare is not None:
         before = api.document_of(options.compare)
     setup = _compiled("\n".join(options.setup), "<setup>", namespace)
@@ -146,8 +160,11 @@ def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     return _finish(options, made, limit)
 
 
-def _check_files(options: argparse.Namespace) -> None:
-    """Refuse a name that nothing can be written to, before anything is measured."""
+def _check(options: argparse.Namespace, refused: Iterable[str]) -> None:
+    """Refuse before anything is measured: options, and names that nothing can be written to."""
+    for flag in (flag for flag in refused if getattr(options, flag)):
+        message = f"--{flag} {_REFUSED[flag]}"
+        raise UsageError(message)
     for file in (files := [file for file in (*options.save, options.html) if file is not None]):
         api.checked_path(file)
     if options.private and not files:
@@ -157,17 +174,43 @@ def _check_files(options: argparse.Namespace) -> None:
 
 def _program(options: argparse.Namespace) -> int:
     """Run a program, then show what was measured on stderr: stdout is its own."""
-    for flag in (flag for flag in _OF_STATEMENTS if getattr(options, flag) not in (None, [])):
-        said = f"--{flag.replace('_', '-')} is about statements, and a program runs once"
-        message = f"{said}. Import it in --setup, and call its function as a statement"
-        raise UsageError(message)
-    _check_files(options)
+    limit = _checked_limit(options)
+    _check(options, _REFUSED)
     name = (options.name or "").strip() or Path(options.program[0]).name
+    if options.repeat is not None or options.compare is not None:
+        return _programs(options, name, limit)
     recording = api.stage_recording(name, detail=options.detail, blame=options.blame)
     status = run_program(options.program, recording, is_module=bool(options.module))
     with redirect_stdout(sys.stderr):
         _finish(options, (recording.trace, None), None)
     return status
+
+
+def _programs(options: argparse.Namespace, name: str, limit: float | None) -> int:
+    """Run a program several times, or two in turns, each time in a process of its own."""
+    if options.blame:
+        message = "--blame opens what one run sent. Leave out --repeat and --compare"
+        raise UsageError(message)
+    ours, before = ["--name", name, *["--detail"] * options.detail], None
+    call = RecordedProgram(options.program, bool(options.module), ours)
+    runs: Any = api.RepeatsApart(call, name, options.detail, repeat=options.repeat)
+    if options.compare is not None and options.compare.endswith(SCRIPTS):
+        other = RecordedProgram(
+            [options.compare, *options.program[1:]], is_module=False, options=ours
+        )
+        names = [Path(each.words[0]).name for each in (other, call)]
+        runs = api.Pairs([other, call], names, name, options.repeat, options.detail, type(runs))
+    elif options.compare is not None:
+        before = api.document_of(options.compare)
+        api.check_question(before.name, name)
+    with redirect_stdout(sys.stderr):
+        try:
+            made = _made(runs, before, None if options.quiet else api.Live().tell)
+        except ProgramError as error:
+            if runs.progress.done:
+                _finish(options, (runs.document, None), None)
+            return _say(error, error.status)
+        return _finish(options, made, limit)
 
 
 def _checked_limit(options: argparse.Namespace) -> float | None:

@@ -4,30 +4,81 @@ from __future__ import annotations
 
 import os
 import runpy
+import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from jupyter_serprof.model import UsageError
+from jupyter_serprof.model import SerprofError, Sweep, Trace, UsageError, load
 
 #: What the interpreter's own end of a program by Ctrl-C is to a shell.
 _INTERRUPTED = 130
+SCRIPTS = (".py", ".pyw")
 _MACHINERY = ("<frozen runpy>", __file__)
+
+
+class ProgramError(SerprofError):
+    """A program that was to be measured several times ended with another status than 0."""
+
+    def __init__(self, name: str, status: int) -> None:
+        super().__init__(f"{name} ended with exit status {status}: that run is left out")
+        self.status = status
+
+
+@dataclass(slots=True)
+class RecordedProgram:
+    """A program that is recorded in a process of its own; the first run is heard, others not.
+
+    Attributes
+    ----------
+    words
+        The script or module, and its arguments.
+    options
+        Of ours, for each run.
+    """
+
+    words: Sequence[str]
+    is_module: bool
+    options: Sequence[str] = ()
+    _out: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a script that is not there, before anything runs."""
+        check_script(self.words[0], is_module=self.is_module)
+
+    def __call__(self) -> Trace | Sweep:
+        """Run it and return what was recorded."""
+        ours = [sys.executable, "-m", "jupyter_serprof", "-q", *self.options]
+        with TemporaryDirectory(prefix="serprof") as folder:
+            file = Path(folder, "run.serprof.json")
+            command = [*ours, "--save", str(file), *["-m"] * self.is_module, *self.words]
+            status = subprocess.run(command, stdout=self._out, check=False).returncode  # noqa: S603  (what was typed)
+            self._out = subprocess.DEVNULL
+            if status:
+                raise ProgramError(self.words[0], status)
+            return load(file)
+
+
+def check_script(word: str, *, is_module: bool) -> None:
+    """Refuse a script that is not there."""
+    if not is_module and not Path(word).is_file():
+        message = f"there is no script {word}. Write the path of one, or -m and a module"
+        raise UsageError(message)
 
 
 def is_program(word: str) -> bool:
     """Tell the name of a script from a statement."""
-    return word.endswith((".py", ".pyw")) or os.path.isfile(word)  # noqa: PTH113  (no name at all)
+    return word.endswith(SCRIPTS) or os.path.isfile(word)  # noqa: PTH113  (no name at all)
 
 
 def run_program(
     words: Sequence[str], recording: AbstractContextManager[object], *, is_module: bool
 ) -> int:
     """Run a program, as which words[1:] are the arguments, and return its exit status."""
-    if not is_module and not Path(words[0]).is_file():
-        message = f"there is no script {words[0]}. Write the path of one, or -m and a module"
-        raise UsageError(message)
+    check_script(words[0], is_module=is_module)
     sys.argv = list(words)
     # As Python does: a script finds what lies beside it, a module what lies here.
     sys.path[0] = str(Path.cwd() if is_module else Path(words[0]).resolve().parent)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from jupyter_serprof.experiments.blame.recording import BlameRun, blame_graph
     from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
     from jupyter_serprof.experiments.compare.limit import limit_share
-    from jupyter_serprof.experiments.compare.repeats import Repeats
-    from jupyter_serprof.experiments.compare.runs import Against, stopped
+    from jupyter_serprof.experiments.compare.repeats import Repeats, RepeatsApart
+    from jupyter_serprof.experiments.compare.runs import Against, Pairs, stopped
     from jupyter_serprof.experiments.compare.samples import check_question
     from jupyter_serprof.experiments.engine.experiment import (
         Experiment,

@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_serprof import __version__
 from jupyter_serprof.cli import main
-from jupyter_serprof.model import Trace, load
+from jupyter_serprof.model import Sweep, Trace, load
 
 PROGRAM = """
 import pickle, sys
@@ -80,7 +80,14 @@ def test_the_end_of_a_program_is_its_own(
     ("arguments", "said"),
     [
         (["missing.py"], "there is no script missing.py. Write"),
-        (["--repeat", "3", "program.py"], "--repeat is about statements, and"),
+        (["--setup", "1", "program.py"], "--setup runs before a statement"),
+        (["--transports", "pickle", "program.py"], "--transports sends a value, and a program is"),
+        (["--try", "program.py"], "--try runs the remedies on objects that are at hand: %%serprof"),
+        (["--sweep", "n=1:9:2", "program.py"], "--sweep makes a value of many sizes: sp.sweep("),
+        (["--sweep", "n=1:9:2", "1 + n"], "--sweep makes a value of many sizes: sp.sweep("),
+        (["--blame", "--repeat", "3", "program.py"], "--blame opens what one run sent. Leave"),
+        (["--compare", "missing.py", "program.py"], "there is no script missing.py. Write"),
+        (["--fail-above", "9%", "program.py"], "--fail-above needs something to compare with"),
         (["--private", "program.py"], "--private is about a file"),
         (["--save", "x.doc", "program.py"], "cannot tell how to save"),
     ],
@@ -92,6 +99,53 @@ def test_what_does_not_go_with_a_program_is_refused_before_it_runs(
 
     out, err = capsys.readouterr()
     assert (out, said in err) == ("", True)
+
+
+PICKLES = "import pickle, sys; pickle.dumps([0]); print(sys.argv[1:])"
+
+
+def test_a_program_is_repeated_in_a_process_each_time_and_heard_once(
+    capfd: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    """Against a file that was made so, and two in turns."""
+    (folder / "work.py").write_text(PICKLES)
+    (folder / "other.py").write_text(PICKLES)
+
+    first = main(["-n", "1", "--save", "run", "work.py", "a"], {})
+    heard = capfd.readouterr()
+    against = main(["-n", "1", "--compare", "run.serprof.json", "--save", "now", "work.py"], {})
+    capfd.readouterr()
+    turns = main(["-n", "1", "--compare", "work.py", "--save", "turns", "other.py", "b"], {})
+
+    both = capfd.readouterr()
+    assert (first, against, turns) == (0, 0, 0)
+    assert (heard.out, both.out) == ("['a']\n", "['b']\n" * 2)
+    made = [load(folder / f"{name}.serprof.json") for name in ("run", "now", "turns")]
+    sweeps = [one for one in made if isinstance(one, Sweep)]
+    assert [[point.cold for point in one.points] for one in sweeps] == [
+        *[[True, False]] * 2,
+        [True, False] * 2,
+    ]
+    assert {"pickle.dumps"} <= sweeps[0].points[1].stages.keys()
+    told = [one.comparison and (one.comparison.before, one.comparison.after) for one in sweeps]
+    assert told == [None, ("work.py", "work.py"), ("work.py", "other.py")]
+
+
+def test_a_program_that_fails_is_not_measured_again(
+    capfd: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    """Its exit status is ours; the runs until then are shown."""
+    (folder / "program.py").write_text(
+        "import pickle, sys; pickle.dumps(1); file = open('n', 'a'); file.write('1\\n')\n"
+        "sys.exit(5 * (file.tell() > 4))"
+    )
+
+    code = main(["-n", "9", "program.py"], {})
+
+    said = capfd.readouterr().err
+    assert (code, (folder / "n").read_text()) == (5, "1\n" * 3)
+    assert "program.py ended with exit status 5: that run is left out" in said
+    assert "1 warm run" in said
 
 
 def test_version_and_system_are_what_a_report_needs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,6 +169,16 @@ if __name__ == "__main__":
     with LocalCluster(1, dashboard_address=None) as cluster, Client(cluster) as client:
         print(client.submit(weigh, Parcel()).result())
 """
+DASK_LEFT = (
+    DASK.partition("    with")[0]
+    + """\
+    cluster = LocalCluster(1, dashboard_address=None)
+    client = Client(cluster)
+    print(client.submit(weigh, Parcel()).result())
+    cluster.close()
+    client.close()
+"""
+)
 RAY = """
 import ray
 
@@ -133,7 +197,14 @@ print(ray.get(weigh.remote(Parcel())))
 
 @pytest.mark.ray
 @pytest.mark.parametrize(
-    ("text", "stage"), [(DASK, "dask.execute"), (RAY, "ray.execute")], ids=["dask", "ray"]
+    ("text", "stage"),
+    [
+        (DASK, "dask.execute"),
+        (DASK_LEFT, "dask.execute"),
+        (RAY, "ray.execute"),
+        (f"{RAY}ray.shutdown()\n", "ray.lease"),
+    ],
+    ids=["dask", "dask closed first", "ray", "ray shut down"],
 )
 def test_a_program_with_a_cluster_of_its_own_is_seen_on_it(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, text: str, stage: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 from jupyter_serprof.experiments.engine.document import made_here, summarize_repeats, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
@@ -115,3 +116,11 @@ class Repeats:
             control=self.control.times_ns if self.control else {},
         )
         return with_findings(made_here(sweep, self.traces[-1]), summarize_repeats)
+
+
+class RepeatsApart(Repeats):
+    """Runs of what records itself, in a process of its own: the call returns the trace."""
+
+    def run_once(self) -> None:
+        """Make one run more."""
+        self.traces.append(cast("Trace", self.call()))

@@ -120,6 +120,8 @@ class Pairs:
         What both answer; without it both have to be of a kind.
     repeat
         Pairs; None takes 15, or fewer within 20 s.
+    kind
+        How each of them is run.
     """
 
     calls: Sequence[Callable[[], object]]
@@ -127,6 +129,7 @@ class Pairs:
     question: str | None = None
     repeat: int | None = None
     detail: bool = False
+    kind: type[Repeats] = Repeats
     _sides: list[Repeats] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -135,7 +138,7 @@ class Pairs:
         if len(set(self.names)) == 1:
             self.names = [f"{name} {at}" for at, name in enumerate(self.names, 1)]
         sides = zip(self.calls, self.names, strict=True)
-        self._sides = [Repeats(call, name, self.detail) for call, name in sides]
+        self._sides = [self.kind(call, name, self.detail) for call, name in sides]
 
     def steps(self) -> Steps:
         """Run them in turns.
