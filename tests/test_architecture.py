@@ -120,7 +120,6 @@ OWNERS = {
         "experiments.remedies.forms",
     ),
     "ray": ("probes.ray.*", "experiments.roundtrip.by_ray", "experiments.remedies.ways"),
-    "scipy": ("analysis.sizes.fit", "experiments.compare.verdict"),
     "traitlets": ("views.notebook.widget",),
     "zstandard": ("experiments.roundtrip.by_pickle",),
 }
@@ -129,7 +128,7 @@ GUARDS = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 STARTS = ("__init__", "__main__", "testing.__init__")
 #: Slow to load, so that loading this package must not load them.
 HEAVY = {
-    *("ray", "dask", "distributed", "matplotlib", "pandas", "pyarrow", "scipy"),
+    *("ray", "dask", "distributed", "matplotlib", "pandas", "pyarrow"),
     *("ipywidgets", "anywidget", "numpy"),
 }
 

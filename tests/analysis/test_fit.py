@@ -5,11 +5,13 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from laws import LAWS, SIZES, Truth, fresh_pages, jump, linear, score, simulated
+from scipy.special import stdtrit
 
 from jupyter_serprof.analysis.sizes.curve import curve_of
-from jupyter_serprof.analysis.sizes.fit import fits_of, pieces
+from jupyter_serprof.analysis.sizes.fit import fits_of, pieces, t_quantile
 from jupyter_serprof.model import Point
 
 RUNS = 40
@@ -313,3 +315,15 @@ def test_what_bends_is_told_in_pieces_that_come_near(power: float) -> None:
         assert piece.ns_per_byte is not None
         line_ns = piece.fixed_ns + piece.ns_per_byte * size
         assert line_ns == pytest.approx(walls[size], rel=0.3)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 1 - 0.05 / 40, 0.9999])
+def test_the_quantile_of_student_is_that_of_scipy(confidence: float) -> None:
+    """Odd and even degrees of freedom; above 1,000 it stays, and is 0.5 % too wide at most."""
+    counts = [*range(-1, 60), *range(60, 1_000, 47), 999, 1_000, 1_001]
+
+    ours = [t_quantile(count, confidence) for count in counts]
+
+    theirs = stdtrit(np.clip(counts, 1, 1_000), (1 + confidence) / 2)
+    assert ours == pytest.approx(theirs, rel=1e-9)
+    assert 1 < ours[-1] / stdtrit(1e9, (1 + confidence) / 2) < 1.005
