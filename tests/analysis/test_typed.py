@@ -113,3 +113,13 @@ def test_the_collection_is_the_variable_that_the_computed_chain_begins_with(
 )
 def test_code_tells_calls_sizes_and_places(code: str, role: str, text: str | None) -> None:
     assert roles_of(code).get(f"<{role}>") == text
+
+
+def test_an_item_of_a_list_stays_what_it_is() -> None:
+    """What is scattered gets a name of its own, which the line says how to use."""
+    finding = Finding("rule", "warn", "title", {}, "<name> = client.scatter([<name>])   # once")
+
+    said = named(finding, roles_of("client.submit(f, blobs[0])"))
+
+    assert said.remedy == "to_send = client.scatter([blobs[0]])   # once; pass `to_send`"
+    assert named(finding, {"<name>": "a"}).remedy == "a = client.scatter([a])   # once"

@@ -5,6 +5,7 @@
 
 import gc
 import operator
+import sys
 import time
 from typing import Any
 from uuid import UUID
@@ -493,3 +494,24 @@ def test_a_recording_inside_another_leaves_nothing_of_its_own() -> None:
 
     assert not seen.has_row(trace, "dask.wait")
     assert not [span.stage for span in trace.spans if span.stage.startswith("pickle")]
+
+
+def test_a_dict_that_each_submit_searches_is_named_and_saved(
+    monkeypatch: pytest.MonkeyPatch, dask_client: Client
+) -> None:
+    """What a function holds is not searched: that is the line, and it gives the same."""
+    lookup = {i: str(i) * 3 for i in range(20_000)}
+    monkeypatch.setattr(sys.modules["__main__"], "lookup", lookup, raising=False)
+    code = "[client.submit(found_in, i, lookup) for i in range(10)]"
+
+    def found_in(key: int, table: dict[int, str]) -> str:
+        return table[key]
+
+    names = {"client": dask_client, "found_in": found_in, "lookup": lookup}
+    with record(code) as recording:
+        values = dask_client.gather(eval(code, names))  # noqa: S307
+
+    (told,) = [f for f in recording.trace.findings if f.rule == "dask.repeated-payload"]
+    assert told.title == "`lookup` of 20,000 items was walked for 10 tasks"
+    exec(told.remedy, names)  # noqa: S102  (as who pastes it)
+    assert names["values"] == values

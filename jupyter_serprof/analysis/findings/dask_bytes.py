@@ -39,7 +39,19 @@ _CUT, _LEFT = ("dask.materialize",), ("dask.dispatch",)
 _CROWD = re.compile(r"(list|tuple|dict|set|frozenset) \((\d+)\)")
 WALKED_ITEMS, WALKED_BY_TASK, WALKED_SHARE = 100_000, 100, 0.1
 #: Who meets each item: the search for collections, optimization, and each pickle.
-_WALKING = ("dask.construct", "gc", "dask.optimize", "dask.materialize", *_SENDING, "dask.dispatch")
+_WALKING = (
+    "dask.construct",
+    "dask.submit",
+    "gc",
+    "dask.optimize",
+    "dask.materialize",
+    *_SENDING,
+    "dask.dispatch",
+)
+_HELD = (
+    f"   # a function may hold it\n{WORDS}what a function holds (`functools.partial`, a lambda) is "
+    "not searched, and a scattered container is sent item by item"
+)
 _BY_SCATTER = f"\n{WORDS}`client.scatter` sends it once to each worker; tasks carry its key only"
 
 
@@ -48,7 +60,7 @@ def large_object(trace: Trace) -> Iterable[Finding]:
 
     Nothing is said where no graph was pickled: threads share what is embedded.
     """
-    entries = facts.records(trace, "dask.graph") if _sent(trace) else []
+    entries = _graph_rows(trace) if _sent(trace) else []
     same = [(word(entry, "object"), word(entry, "name")) for entry in entries]
     sent = Counter[object]()  # the same in each of many graphs
     for one, entry in zip(same, entries, strict=True):
@@ -105,6 +117,8 @@ def _layer(entry: facts.Record) -> str:
 def _instead_of_embedding(trace: Trace, entry: facts.Record, layer: str) -> str:
     """Choose by what the layer does with the object, then by how many tasks use it."""
     name = word(entry, "name") or NAME
+    if _CROWD.fullmatch(word(entry, "object")):
+        return _unsearched(trace, name)
     if layer in _SLICED_ARRAYS:
         return (
             f'da.to_npy_stack("chunks", da.from_array({name}))   # once; of '
@@ -161,7 +175,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     in each task, one time in all.
     """
     tasks = facts.task_count(trace)
-    walked = max(facts.records(trace, "dask.graph"), key=_walked_items, default={})
+    walked = max(_graph_rows(trace), key=_walked_items, default={})
     share = self_share(trace, *_WALKING) * (1 - 1 / (whole(walked, "references") or 1))
     if _walked_items(walked) > WALKED_BY_TASK * (tasks or 0) and share >= WALKED_SHARE:
         yield _walked(trace, walked, share)
@@ -189,6 +203,23 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     )
 
 
+def _graph_rows(trace: Trace) -> list[facts.Record]:
+    """Return who holds the bytes of graphs; what each of many tasks submitted holds counts for all.
+
+    Only the largest graphs have rows; the others that hold it are those with as many bytes.
+    """
+    rows = facts.records(trace, "dask.graph")
+    same = Counter((word(row, "object"), word(row, "name")) for row in rows)
+    sizes = [number(span, "in_band_bytes") or 0 for _, span in indexed(trace, "dask.serialize")]
+    for row in rows:
+        size = whole(row, "bytes") or 0
+        is_crowd = _CROWD.fullmatch(word(row, "object"))
+        if is_crowd and same[word(row, "object"), word(row, "name")] > 1:
+            row["references"] = count = sum(sent >= size for sent in sizes)
+            row["crossing_bytes"] = count * size
+    return rows
+
+
 def _walked_items(entry: facts.Record) -> int:
     """Return how often items of a container are met, in all tasks that hold it; 0 if seldom."""
     found = _CROWD.fullmatch(word(entry, "object"))
@@ -199,22 +230,26 @@ def _walked_items(entry: facts.Record) -> int:
 def _walked(trace: Trace, entry: facts.Record, share: float) -> Finding:
     kind, name, count = _kind(entry), word(entry, "name"), whole(entry, "references") or 0
     items, size = _walked_items(entry) // count, whole(entry, "crossing_bytes")
-    plain = f"{name or NAME} = dask.delayed({name or NAME}, traverse=False)"
-    kinds = {word(each, "kind") for each in facts.records(trace, "dask.computations")}
     return Finding(
         "dask.repeated-payload",
         "warn",
         f"{f'`{name}`' if name else f'a {kind}'} of {format_count(items)} items was walked for "
         f"{format_count(count)} tasks",
         {"object": word(entry, "object"), "references": count, "crossing_bytes": size},
-        _scattered(trace, name or NAME)
-        if kinds and kinds <= facts.FUTURES
-        else f"{plain}   # once, before it is given to a call",
+        _unsearched(trace, name or NAME),
         spans=_sent(trace),
         because=f"Dask looks for its own objects in each argument and pickles it with each task: "
         f"{format_bytes(size or 0)} in all",
         share=share,
     )
+
+
+def _unsearched(trace: Trace, name: str) -> str:
+    """Return the line that keeps a container whole: a future of it would be sent item by item."""
+    kinds = {word(each, "kind") for each in facts.records(trace, "dask.computations")}
+    if kinds and kinds <= facts.FUTURES:
+        return f"values = <client>.gather(<client>.map(<call>, <values>)){_HELD}"
+    return f"{name} = dask.delayed({name}, traverse=False)   # once, before it is given to a call"
 
 
 def object_columns(trace: Trace) -> Iterable[Finding]:

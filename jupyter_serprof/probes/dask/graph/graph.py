@@ -137,7 +137,9 @@ class KeptGraphs:
 
         title = _TITLE if count == 1 else f"{_TITLE} of computation {number + 1}"
         try:
-            return table(graph_bytes(graph, sent_bytes, seconds=_SECONDS / count), title=title)
+            share_s, is_many = _SECONDS / count, count > 1
+            found = graph_bytes(graph, sent_bytes, seconds=share_s, is_one_of_many=is_many)
+            return table(found, title=title)
         except Exception as error:  # noqa: BLE001  (a graph of another Dask)
             kind = type(error).__name__
             self.notes.append(f"who holds the bytes of graph {number} is not known: {kind}")

@@ -224,7 +224,9 @@ class GraphBytes:
     not_opened: tuple[str, ...] = ()
 
 
-def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) -> GraphBytes:
+def graph_bytes(
+    graph: object, sent_bytes: int, *, seconds: float = _SECONDS, is_one_of_many: bool = False
+) -> GraphBytes:
     """Return who holds the bytes of a graph; it is neither changed nor materialized.
 
     Parameters
@@ -233,6 +235,8 @@ def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) ->
         A collection, its graph, or the expression that was sent to the scheduler.
     seconds
         Time budget.
+    is_one_of_many
+        Other graphs may hold the same: many small things that one task holds are told, too.
 
     Raises
     ------
@@ -258,7 +262,7 @@ def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) ->
             _refer(found, section, key, value)
     for one in found.values():
         with suppress(OutOfTime, Exception):  # what cannot be pickled
-            if one.crowd is not None and (one.references or 0) > 1:
+            if one.crowd is not None and (one.references or 0) + is_one_of_many > 1:
                 one.size_bytes = pickled_bytes(one.crowd, deadline)
     if skipped:
         for one in found.values():
