@@ -136,6 +136,9 @@ def test_each_object_counts_once_with_its_tasks() -> None:
     [(value, count)] = found.values()
     assert (value.nbytes, count) == (2_000_000, 6)
     assert large_values(materialized(embedded(6, 10))) == {}
+    many = {at: str(at) for at in range(9_000)}
+    found = large_values(materialized(dask.delayed(sum)([dask.delayed(use)(many, 1)] * 2)))
+    assert [value is many for value, _ in found.values()] == [True]
 
 
 def test_without_a_cluster_nothing_travels() -> None:

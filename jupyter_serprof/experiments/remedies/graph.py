@@ -20,14 +20,17 @@ from uuid import uuid4
 from jupyter_serprof.experiments.engine.order import GRAPH_TRIALS
 from jupyter_serprof.experiments.graphs import values as found_values
 from jupyter_serprof.experiments.remedies.gain import Trial
+from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.experiments.remedies.trial import Attempt, Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
 from jupyter_serprof.model import UsageError
-from jupyter_serprof.model.units import format_bytes, format_count
-from jupyter_serprof.objects.ask import size_bytes
+from jupyter_serprof.model.units import counted, format_bytes, format_count
+from jupyter_serprof.objects.ask import notebook_name, size_bytes
 from jupyter_serprof.objects.equality import differences, same_value
+from jupyter_serprof.probes.dask.graph.look import is_crowd
+from jupyter_serprof.probes.dask.graph.picklers import pickled_bytes
 
-LARGE_BYTES = 1_000_000
+LARGE_BYTES, _PICKLE_S = 1_000_000, 10
 #: More is not brought to the client for the check.
 _GATHERED_BYTES = 200_000_000
 _MOST_TASKS = 200_000
@@ -101,20 +104,25 @@ class DaskTryout(Trials):
         self._large = large_values(self._graph)
         if not self._large:
             self._notes.append(
-                f"no object of {format_bytes(LARGE_BYTES)} or more is an argument of the tasks of "
-                f"{self._name}: what it embeds is a key of its own already, or held by functions: "
-                f"%graphstages --blame {self._name}. Only that is tried, no remedy for its tasks: "
-                f"%graphstages {self._name}"
+                f"no object of {format_bytes(LARGE_BYTES)} or more, and no long container, is an "
+                f"argument of the tasks of {self._name}: what it embeds is a key of its own "
+                f"already, or held by functions: %graphstages --blame {self._name}. Only that is "
+                f"tried, no remedy for its tasks: %graphstages {self._name}"
             )
             return ()
-        self._plain_bytes = sum(size_bytes(value) or 0 for value, _ in self._large.values())
+        self._plain_bytes = sum(_bytes_of(value) for value, _ in self._large.values())
         used = format_count(sum(count for _, count in self._large.values()))
-        embedded = f"{format_count(len(self._large))} embedded objects"
+        embedded = counted(len(self._large), "embedded object")
         self._notes.append(
-            f"{embedded}, {format_bytes(self._plain_bytes)}, are used by {used} tasks; "
+            f"{embedded}, {format_bytes(self._plain_bytes)}, used by {used} tasks; "
             f"every trip runs the tasks of {self._name}"
         )
-        return [(Trial(key, "the graph as it is"), partial(self._sides, key)) for key in _WAYS]
+        largest, _ = max(self._large.values(), key=lambda each: _bytes_of(each[0]))
+        codes = {
+            key: pasted(REMEDIES[key].code, notebook_name(largest) or "value") for key in _WAYS
+        }
+        now = "the graph as it is"
+        return [(Trial(key, now, code), partial(self._sides, key)) for key, code in codes.items()]
 
     def _sides(self, key: str, _: Callable[[], bool]) -> Sides:
         __tracebackhide__ = True
@@ -228,11 +236,18 @@ def _renamed(graph: Mapping[Any, Any], wanted: list[Any]) -> tuple[dict[Any, Any
 
 
 def large_values(graph: Mapping[Any, Any]) -> dict[int, tuple[Any, int]]:
-    """Return large arguments of tasks by id: (object, number of tasks that hold it)."""
+    """Return large arguments, and long containers, by id: (object, number of tasks with it)."""
     arguments = (value for task in graph.values() for value in _arguments(task))
-    large = [value for value in arguments if (size_bytes(value) or 0) >= LARGE_BYTES]
+    large = [v for v in arguments if is_crowd(v) or (size_bytes(v) or 0) >= LARGE_BYTES]
     counts = Counter(map(id, large))
     return {id(value): (value, counts[id(value)]) for value in large}
+
+
+def _bytes_of(value: object) -> int:
+    """Return what it holds; a container of many small things, its pickle."""
+    if is_crowd(value):
+        return pickled_bytes(value, time.monotonic() + _PICKLE_S)
+    return size_bytes(value) or 0
 
 
 def _arguments(task: Any) -> Iterator[Any]:  # noqa: ANN401

@@ -74,7 +74,7 @@ def large_inside(value: object) -> Iterator[tuple[object, int]]:
             continue
         seen.add(id(part))
         size = None if ask.is_exactly(part, (list, tuple, dict)) else ask.size_bytes(part)
-        if _is_crowd(part):
+        if is_crowd(part):
             yield part, 0
         elif size is None:
             waiting.extend(_inside(part))
@@ -82,7 +82,7 @@ def large_inside(value: object) -> Iterator[tuple[object, int]]:
             yield part, size
 
 
-def _is_crowd(value: object) -> bool:
+def is_crowd(value: object) -> bool:
     """Tell a container of many things of which the first ones hold nothing large."""
     is_long = ask.is_exactly(value, _CONTAINERS) and (ask.length(value) or 0) >= _MANY_ITEMS
     first = ask.items_of(value, _ASKED_ITEMS) if is_long else ()
