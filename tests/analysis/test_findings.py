@@ -525,13 +525,19 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (with_actors(2, 14), with_actors(2, 15)),
         (with_actors(2, at_once=True), with_actors(2)),
         (with_actors(2, name="predict"), with_actors(2)),
+        # One that died and was started again was made once.
+        (named(with_actors(2), {"ray.submit": "ActorMethod._remote"}), with_actors(2)),
     ],
     "ray.cold-workers": [
         (cold(49.9), cold(50)),
         (cold(20, 29.9), cold(20, 30)),
         (cold(51, wall_ms=256), cold(51)),
     ],
-    "ray.worker-died": [(tasks_died(0), tasks_died(1))],
+    "ray.worker-died": [
+        (tasks_died(0), tasks_died(1)),
+        # It was asked to end, by a pool for one.
+        (named(tasks_died(1), {"ray.execute": "__ray_terminate__"}), tasks_died(1)),
+    ],
 }
 ALL = {**GOLDEN, **DASK_GOLDEN}
 PAIRS = [(rule, *pair) for rule, pairs in ALL.items() for pair in pairs]

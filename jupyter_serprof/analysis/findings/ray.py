@@ -37,6 +37,8 @@ _GETS = ("ray.fetch", "ray.map", "ray.wait")
 #: A loop of `ray.wait` is the remedy.
 _WAIT_NAME = "wait"
 _START = ".__init__"
+#: How Ray asks an actor to end.
+_END = "__ray_terminate__"
 #: What only the first task of a worker pays; a process that starts, or imports, takes longer.
 _COLD_CALL = ("ray.worker.start", "ray.load", "ray.arguments.import", "ray.arguments.lock")
 _COLD = (*_COLD_CALL, "ray.outputs.import")
@@ -210,6 +212,7 @@ def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
     starts = {at: span.name for at, span in indexed(trace, "ray.schedule")}
     kinds = Counter(name for name in starts.values() if name.endswith(_START))
     name, count = max(kinds.items(), key=lambda item: item[1], default=("", 0))
+    count = min(count, len(made))  # one that died was started again, and made once
     share = self_share(trace, "ray.schedule", "ray.arguments")
     if count < ACTORS or turns < len(made) or share < ACTOR_SHARE:
         return
@@ -258,7 +261,8 @@ def workers_died(trace: Trace) -> Iterable[Finding]:
     for span in sorted(trace.spans, key=lambda span: span.start_ns):
         if (word := text(span, "died")) and span.lane not in seen:
             seen.add(span.lane)
-            died[span.name, word].add(span.lane)
+            if span.name != _END:
+                died[span.name, word].add(span.lane)
     for (name, word), lanes in died.items():
         said = counted(len(lanes), "worker")
         yield Finding(
