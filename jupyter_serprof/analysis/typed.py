@@ -101,7 +101,7 @@ def _of_calls(tree: ast.AST) -> _Roles:
     loops = [loop for node in ast.walk(tree) if (loop := _loop(node))]
     made, turns = _made([tree]), _stored(loop.target for loop in loops)
     for call in _calls([tree]):
-        yield from _of_arguments(call, made)
+        yield from _of_arguments(call, made, turns)
         role, value = _waited(call)
         text = _HIDDEN if isinstance(value, ast.Starred) else ast.unparse(value)
         if turns & _names(value):
@@ -114,13 +114,15 @@ def _of_calls(tree: ast.AST) -> _Roles:
             yield "x", _variable(value) or _HIDDEN
 
 
-def _of_arguments(call: ast.Call, made: dict[str, ast.expr]) -> _Roles:
-    """Yield what a call tells by its name and by what it is given."""
+def _of_arguments(call: ast.Call, made: dict[str, ast.expr], turns: set[str]) -> _Roles:
+    """Yield what a call tells by its name and by what it is given; a turn's own value is small."""
     what, first = ast.unparse(call.func), next(iter(call.args), None)
     if _PICKLING.fullmatch(what):
         yield "name", ast.unparse(first) if first and _is_place(first) else _HIDDEN
     sent = call.args[1:] if what.endswith(".submit") else call.args[:1] * bool(_CUT.search(what))
-    yield from (("name", ast.unparse(each)) for each in sent if _is_place(each))
+    yield from (("name", ast.unparse(e)) for e in sent if _is_place(e) and not turns & _names(e))
+    if what.endswith(".submit") and isinstance(first, ast.Attribute) and _variable(first):
+        yield from (("bound", ast.unparse(first.value)), ("method", first.attr))
     if what.endswith(".remote"):
         yield from _passed(call, made)
     if what.endswith(".merge") and isinstance(first, ast.Name):

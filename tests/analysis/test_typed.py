@@ -109,6 +109,9 @@ def test_the_collection_is_the_variable_that_the_computed_chain_begins_with(
         ("dd.from_pandas(df, npartitions=9)", "name", "df"),
         ("client.submit(f, blobs[0])", "name", "blobs[0]"),
         ("client.submit(f, make())", "name", None),
+        ("[client.submit(model.predict, i) for i in range(9)]", "name", None),
+        ("[client.submit(model.predict, i) for i in range(9)]", "bound", "model"),
+        ("client.submit(np.sum, x)", "bound", None),
     ],
 )
 def test_code_tells_calls_sizes_and_places(code: str, role: str, text: str | None) -> None:

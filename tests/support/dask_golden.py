@@ -264,6 +264,7 @@ def pooled(start: float, end: float, work: float, wall: float | None = None) -> 
 
 
 _THEN = ("finalize-f", 1, 310, 100)
+_LONG = ("finalize-f", 1, 5, 300)
 _FIRST: list[Task] = [("finalize-f", 1, 5, 100), ("train", 1, 110, 300)]
 #: rule -> (below the threshold, at it)
 DASK_GOLDEN: Mapping[str, list[Pair]] = {
@@ -354,6 +355,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
     "dask.delayed-collection": [
         (ran(("train", 1, 5, 300), _THEN, size=38_000_000), ran(*_FIRST, size=38_000_000)),
         (ran(*_FIRST, size=999_999), ran(*_FIRST, size=1_000_000)),
+        (ran(_LONG, size=38_000_000), ran(_LONG, ("train", 1, 310, 9), size=38_000_000)),
     ],
     "dask.shuffle": [
         (ran(*in_turn("x", 2), ("p2pshuffle", 1, 305, 9)), ran(*in_turn("p2pshuffle", 2)))

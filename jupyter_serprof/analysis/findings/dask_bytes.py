@@ -52,6 +52,11 @@ _HELD = (
     f"   # a function may hold it\n{WORDS}what a function holds (`functools.partial`, a lambda) is "
     "not searched, and a scattered container is sent item by item"
 )
+#: A method takes its object along.
+_BY_METHOD = (
+    "sent = client.scatter([<bound>], broadcast=True)[0]   # once to each worker; then submit "
+    "`type(<bound>).<method>` with `sent` before its other arguments"
+)
 _BY_SCATTER = f"\n{WORDS}`client.scatter` sends it once to each worker; tasks carry its key only"
 
 
@@ -140,8 +145,10 @@ def _scattered(trace: Trace, name: str) -> str:
     """Return the line that sends a value once: as a future, for graphs as a task of their own."""
     kinds = {word(entry, "kind") for entry in facts.records(trace, "dask.computations")}
     once = f"client.scatter([{name}], broadcast=True)[0]"
-    made = once if kinds and kinds <= facts.FUTURES else f"dask.delayed({once})"
-    return f"{name} = {made}   # once to each worker; tasks then carry its key only{_BY_SCATTER}"
+    is_futures = kinds and kinds <= facts.FUTURES
+    made = once if is_futures else f"dask.delayed({once})"
+    line = f"{name} = {made}   # once to each worker; tasks then carry its key only{_BY_SCATTER}"
+    return f"{_BY_METHOD}\n{line}" if is_futures and name == NAME else line
 
 
 def _large_graphs(trace: Trace) -> Iterable[Finding]:

@@ -110,7 +110,10 @@ def one_task(trace: Trace) -> Iterable[Finding]:
     if sum(span.duration_ns for _, span in tasks) > OVERLAP * covered_ns(s for _, s in tasks):
         return
     share = (1 - 1 / lanes) * took_ns / max(1, trace.wall_ns)
-    name, joined, alone = facts.prefix(longest.name), _joined(trace, longest), format_ns(took_ns)
+    joined, user = _joined(trace, longest)
+    if joined is None and longest.name.startswith(_FINAL):
+        return  # the result, which is gathered whole
+    name, alone = facts.prefix(user.name), format_ns(user.duration_ns)
     size, before_ns = (whole(joined or {}, key) or 0 for key in ("result_bytes", "compute_total"))
     rows = facts.records(trace, "dask.tasks")
     count = sum(whole(row, "count") or 0 for row in rows if word(row, "prefix") == name)
@@ -135,13 +138,19 @@ def one_task(trace: Trace) -> Iterable[Finding]:
         )
 
 
-def _joined(trace: Trace, task: Span) -> facts.Record | None:
-    """Return the row of the task that put a collection together for another task, if any did."""
-    ends = [s.end_ns for _, s in indexed(trace, _EXECUTE) if s.name.startswith(_FINAL)]
+def _joined(trace: Trace, task: Span) -> tuple[facts.Record | None, Span]:
+    """Return the row of the task that put a collection together for another task, and that one.
+
+    The long one may be either; without any, that one is returned as it is.
+    """
+    spans = [s for _, s in indexed(trace, _EXECUTE)]
     rows = [r for r in facts.records(trace, "dask.tasks") if word(r, "prefix").startswith(_FINAL)]
-    is_before = any(end <= task.start_ns for end in ends)
     is_large = rows and (whole(rows[0], "result_bytes") or 0) >= JOINED_BYTES
-    return rows[0] if is_before and is_large else None
+    users = [s for s in spans if s.start_ns >= task.end_ns] if task.name.startswith(_FINAL) else []
+    if any(s.end_ns <= task.start_ns for s in spans if s.name.startswith(_FINAL)):
+        users = [task]
+    user = min(users, key=lambda span: span.start_ns, default=task)
+    return (rows[0] if users and is_large else None), user
 
 
 def shuffle(trace: Trace) -> Iterable[Finding]:
