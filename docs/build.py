@@ -59,7 +59,7 @@ def problems(site: Path) -> Iterator[str]:
     pages = {site / "an output": of_outputs()} | {
         path: Page(path.read_text("utf-8"))
         for path in site.rglob("*.html")
-        if "_static" not in path.relative_to(site).parts
+        if path.relative_to(site).parts[0] not in {"_static", "try"}
     }
     for path, page in pages.items():
         name = path.relative_to(site)
@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
     failed = build_main(["-q", "-W", "--keep-going", "-j", "auto", str(HERE), str(SITE)])
     found = sorted(set(problems(SITE)))
     print("\n".join(found))
-    count = sum(1 for _ in SITE.rglob("*.html"))
+    count = sum(path.relative_to(SITE).parts[0] != "try" for path in SITE.rglob("*.html"))
     took = time.perf_counter() - begin
     print(f"{count} pages in {took:.0f} s, {len(found)} broken links: {SITE / 'index.html'}")
     if "--show" in arguments and not failed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,7 +20,7 @@ html_title = f"{project} {release}"
 
 pages.write()
 extensions = ["myst_nb"]
-exclude_patterns = ["_build", "documents", "made"]
+exclude_patterns = ["_build", "documents", "made", "try"]
 # The tutorials need clusters and minutes: tests run them, at a small size; here they are as saved.
 nb_execution_mode = "off"
 # Lines of IPython (`%serprof a`) are no Python for Pygments.
@@ -44,8 +45,11 @@ pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-con
 
 
 def _write_scripts(app: object, error: Exception | None) -> None:
-    """Put the renderer of the notebooks beside the pages."""
+    """Put the renderer of the notebooks beside the pages, and what docs/lite.py has built."""
     if error is None:
+        lite = Path(__file__).with_name("_build") / "try"
+        if lite.exists():
+            shutil.copytree(lite, Path(app.outdir, "try"), dirs_exist_ok=True)  # type: ignore[attr-defined]
         for name, text in scripts().items():
             Path(app.outdir, "_static", name).write_text(text, "utf-8")  # type: ignore[attr-defined]
 

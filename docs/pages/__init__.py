@@ -10,6 +10,13 @@ from pathlib import Path
 
 from . import findings, pictures, reference, stages, tutorials
 
+#: Where the page is there (docs/lite.py); Sphinx knows nothing of it.
+_TRY = """\
+```{raw} html
+<p><a href="try/lab/index.html?path=try.ipynb">Try it in your browser</a>: nothing is installed, and
+the Python that runs is the browser's own.</p>
+```
+"""
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
 
@@ -22,6 +29,7 @@ def made() -> dict[str, str]:
         **reference.pages(ROOT),
         **tutorials.pages(ROOT),
         **pictures.pages(ROOT),
+        "made/try.md": _TRY if (DOCS / "_build/try").exists() else "",
     }
 
 

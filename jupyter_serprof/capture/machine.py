@@ -74,18 +74,20 @@ def usable_cores() -> int | None:
 
 def free_memory_bytes() -> int | None:
     """Return the memory of the machine that can be taken without swapping; None where unknown."""
-    import psutil
-
     try:
+        import psutil
+
         return int(psutil.virtual_memory().available)
-    except (OSError, RuntimeError):  # no /proc
+    except (ImportError, OSError, RuntimeError):  # in a browser; no /proc
         return None
 
 
 def resident_bytes() -> int | None:
     """Return the memory that this process holds now; None where unknown."""
-    import psutil
-
+    try:
+        import psutil
+    except ImportError:  # in a browser
+        return None
     try:
         return int(psutil.Process().memory_info().rss)
     except (OSError, psutil.Error):

@@ -8,10 +8,10 @@ its time, and so does all that follows a look which found what it was for.
 from __future__ import annotations
 
 import sys
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from time import thread_time_ns
 from typing import Any
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft
@@ -22,6 +22,8 @@ LOOK, LAUNCH, _WAIT = "python.look", "python.launch", "ray.wait"
 _WORKED = 4
 #: The clock of a thread of Windows moves in steps longer than most sleeps.
 _IS_FINE = sys.platform != "win32"
+#: In a browser there is one thread, and its clock is that of the process.
+_ran_ns = getattr(time, "thread_time_ns", time.process_time_ns)
 
 
 def looking(
@@ -33,8 +35,8 @@ def looking(
     """
     return Place(
         *(path, stage, role),
-        before=lambda args, kwargs: (args, kwargs, thread_time_ns()),
-        after=lambda at, _, kwargs, found: (at, thread_time_ns(), is_done(kwargs, found)),
+        before=lambda args, kwargs: (args, kwargs, _ran_ns()),
+        after=lambda at, _, kwargs, found: (at, _ran_ns(), is_done(kwargs, found)),
         joins=True,
         parted=lambda _: (None, 0),
         whole=lambda *_: None,

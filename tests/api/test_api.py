@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from pythons import python
 
 import jupyter_serprof as sp
 from jupyter_serprof import Sweep, Trace
@@ -196,3 +197,25 @@ def test_what_is_given_without_a_name_has_that_of_the_notebook(
     )
 
     assert names == ("rows", "rows", "rows", "value")
+
+
+def test_in_a_browser_everything_works_but_pictures_and_sweeps() -> None:
+    """As in Pyodide: no thread, no clock of threads, no psutil, no numpy, no matplotlib."""
+    program = """
+import _thread, sys, time
+def start_new_thread(*_): raise RuntimeError("can't start new thread")
+_thread.start_new_thread = start_new_thread
+del time.thread_time_ns
+sys.modules |= dict.fromkeys(("psutil", "numpy", "matplotlib", "PIL", "pillow"))
+import pickle
+import jupyter_serprof as sp
+rows = [{"id": at} for at in range(1000)]
+with sp.record("mine", live=print, blame=True) as recording:
+    pickle.loads(pickle.dumps(rows))
+made = [recording.trace, sp.roundtrip(rows, repeat=2), sp.blame(rows), sp.try_remedies(rows)]
+made.append(sp.compare(lambda: pickle.dumps(rows), lambda: pickle.dumps(rows, 0), repeat=2))
+told = [bool(sp.to_markdown(doc)) for doc in (made[0], made[1], made[3], made[4])]
+print(told, recording.trace.quality.notes)
+"""
+
+    assert python(program).strip() == "[True, True, True, True] ()"

@@ -56,8 +56,10 @@ class Ticker:
             self._start_s = _clock()
             self._stop.acquire()
             self._gone.acquire()
-            # Not threading's: programs count its threads, and its waits are watched.
-            start_new_thread(copy_context().run, (self._run,))
+            try:  # Not threading's: programs count its threads, and its waits are watched.
+                start_new_thread(copy_context().run, (self._run,))
+            except RuntimeError:  # in a browser there is none
+                self._stop.release()
 
     def stop(self) -> None:
         """End it; called again, and in the child of a fork, it does nothing."""
