@@ -341,6 +341,18 @@ def test_tasks_of_the_same_name_are_not_taken_for_ours(dask_client: Client) -> N
     assert by_name(trace, "dask.tasks", "count") == {"sleep": 3}
 
 
+def test_a_wait_for_what_was_sent_before_is_for_its_tasks(dask_client: Client) -> None:
+    """They are drawn from the begin of the recording on, and no task of it."""
+    earlier = dask_client.map(time.sleep, [1.5, 1.51], pure=False)
+    late = dask_client.submit(max, earlier)
+
+    _, trace = seen.recorded(lambda: wait([late]))
+
+    assert {span.name for span in seen.spans(trace, "dask.execute")} == {"sleep", "max"}
+    assert seen.row(trace, "dask.execute").self_ns > 0.5 * trace.wall_ns
+    assert trace.tables == ()
+
+
 def test_what_was_sent_before_is_not_ours_where_the_scheduler_takes_it_in_later(
     monkeypatch: pytest.MonkeyPatch, dask_client: Client
 ) -> None:

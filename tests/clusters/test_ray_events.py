@@ -58,7 +58,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
 
     monkeypatch.setattr(ray_tasks, "_reader", lambda: read)
     monkeypatch.setattr(ray_tasks, "_asked", lambda ask, _: ask())
-    monkeypatch.setattr(ray_tasks, "_pending", lambda: {b"pending"})
+    monkeypatch.setattr(ray_tasks, "pending_tasks", lambda: {b"pending"})
     monkeypatch.setattr(ray_tasks, "_POLL_S", 0)
     return told
 
@@ -181,7 +181,7 @@ def test_events_are_read_by_the_name_that_this_ray_has(
     """Below 2.58 the accessor tells them as bytes; the accessor itself is made at first use."""
     event = _task(b"ours", PENDING_ARGS_AVAIL=110, execute=(111, 112))
     state = type("State", (_State,), {**STATES[version], "event": event})()
-    monkeypatch.setattr(ray_tasks, "_pending", set)
+    monkeypatch.setattr(ray_tasks, "pending_tasks", set)
     monkeypatch.setitem(sys.modules, "ray._private.state", SimpleNamespace(state=state))
     run = _run()
 

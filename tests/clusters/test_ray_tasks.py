@@ -1,5 +1,7 @@
 """Tasks and actors: submission, export with its captured variables, and the road on the workers."""
 
+import asyncio
+import functools
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -199,3 +201,31 @@ def test_tasks_in_parallel_are_busy_beside_the_wall_time(tmp_path: Path) -> None
     assert both_ns >= 299e6
     assert execute.busy_ns == first.duration_ns + second.duration_ns
     assert 0 < execute.self_ns <= execute.busy_ns - both_ns
+
+
+def test_a_wait_for_what_was_sent_before_is_for_its_tasks() -> None:
+    """By get, wait and await; where others are sent, only those that ended meanwhile count."""
+
+    @_remote
+    def slow(seconds: float) -> float:
+        time.sleep(seconds)
+        return seconds
+
+    def by_wait(refs: list[Any]) -> None:
+        while refs:
+            _, refs = ray.wait(refs)
+
+    async def awaited(refs: list[Any]) -> None:
+        await asyncio.gather(*refs)
+
+    ray.get(slow.remote(0))
+    waits: list[Callable[[Any], Any]] = [ray.get, by_wait, lambda refs: asyncio.run(awaited(refs))]
+    for wait_for in waits:
+        refs = [slow.remote(0.5 + at / 100) for at in range(2)]
+        _, trace = recorded(functools.partial(wait_for, refs))
+        assert row(trace, "ray.execute").self_ns > 0.5 * trace.wall_ns
+
+    long = slow.remote(9)
+    _, trace = recorded(lambda: ray.get(slow.remote(0.1)))
+    assert row(trace, "ray.execute").count == 1
+    ray.cancel(long)

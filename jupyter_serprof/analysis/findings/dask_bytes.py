@@ -218,12 +218,12 @@ def _graph_rows(trace: Trace) -> list[facts.Record]:
     rows = facts.records(trace, "dask.graph")
     same = Counter((word(row, "object"), word(row, "name")) for row in rows)
     sizes = [number(span, "in_band_bytes") or 0 for _, span in indexed(trace, "dask.serialize")]
-    for row in rows:
+    for at, row in enumerate(rows):
         size = whole(row, "bytes") or 0
         is_crowd = _CROWD.fullmatch(word(row, "object"))
         if is_crowd and same[word(row, "object"), word(row, "name")] > 1:
-            row["references"] = count = sum(sent >= size for sent in sizes)
-            row["crossing_bytes"] = count * size
+            count = sum(sent >= size for sent in sizes)
+            rows[at] = {**row, "references": count, "crossing_bytes": count * size}
     return rows
 
 

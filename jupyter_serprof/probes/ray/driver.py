@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import islice
 from threading import get_ident
@@ -57,6 +57,7 @@ from jupyter_serprof.probes.ray.submissions import (
     FUNCTIONS,
     METHODS,
     add_tasks,
+    awaited_tasks,
     hidden_of_tasks,
     is_submission,
     note_unseen_roads,
@@ -69,6 +70,7 @@ from jupyter_serprof.probes.ray.tasks import (
     Coverage,
     Left,
     has_raylet,
+    pending_tasks,
     silence_note,
     silent_processes,
     task_id,
@@ -272,6 +274,7 @@ class RayDriverProbe(Probe):
     _is_over = False
     _looks: TaskLooks | None = None
     _left = Left()
+    _earlier: Collection[bytes] = ()
 
     def arm(self, recorder: Recorder) -> None:
         """Listen at the public names and, unless this is Ray Client, inside them."""
@@ -284,6 +287,7 @@ class RayDriverProbe(Probe):
             self.was_armed = True
         else:
             self._agents = None if self._silent else join()
+            self._earlier = set() if self._silent else pending_tasks()
             super().arm(recorder)
         for place in _OUTER:
             self.arm_place(place, recorder)
@@ -338,10 +342,11 @@ class RayDriverProbe(Probe):
         if forks and sys.modules["ray"].is_initialized():
             run.notes.append(f"{counted(len(forks), 'fork')} {FORKED}")
         submitted = [draft for draft in run.drafts if is_submission(draft)]
-        if submitted and not self._is_client:
-            self._seen = Coverage(HIDDEN, len(submitted))
+        earlier = awaited_tasks(run, self._earlier, is_alone=not submitted)
+        if (submitted or earlier) and not self._is_client:
+            self._seen = Coverage(HIDDEN, len(submitted) + len(earlier))
             if not silent:
-                self._seen = add_tasks(run, submitted, self._agents, self._left)
+                self._seen = add_tasks(run, submitted, self._agents, self._left, earlier)
             tell_nested(run.drafts, held)
             tell_habits(submitted, FUNCTIONS, METHODS)
             if self._seen.missing:

@@ -23,8 +23,8 @@ from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.ray.road import name_of
 from jupyter_serprof.probes.ray.tasks import (
     _asked,
-    _pending,
     _reader,
+    pending_tasks,
     silence_note,
     silent_processes,
 )
@@ -81,7 +81,7 @@ def _pending_now() -> frozenset[bytes] | None:
     """Return the tasks of this driver that are not over; None where nobody knows."""
     ray = sys.modules.get("ray")
     try:
-        return frozenset(_pending()) if ray is not None and ray.is_initialized() else None
+        return frozenset(pending_tasks()) if ray is not None and ray.is_initialized() else None
     except Exception:  # noqa: BLE001  (private to Ray)
         return None
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jupyter_serprof.capture.freeze import Draft, Page, page_of
+from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page, page_of
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Table, TableColumn
@@ -23,6 +23,7 @@ from jupyter_serprof.probes.ray.tasks import (
     Coverage,
     Left,
     add_task_spans,
+    pending_tasks,
     settled_notes,
     silent_processes,
     task_id,
@@ -137,9 +138,34 @@ def told_before_leaving(recorder: Recorder, agents: Agents | None, left: Left) -
     return left
 
 
-def add_tasks(run: Page, submitted: Sequence[Draft], agents: Agents | None, left: Left) -> Coverage:
-    """Add the road of tasks by Ray's events and the notes of the agents; say what was seen."""
-    idents = [draft.extra for draft in submitted]
+#: Who waits less than such a part of the time waits for nothing.
+_WAITS, _LEAST_WAIT = frozenset(("ray.fetch", "ray.map", "ray.wait", "python.wait")), 100
+
+
+def awaited_tasks(run: Page, earlier: Collection[bytes], *, is_alone: bool) -> set[bytes]:
+    """Return which tasks that were under way at the start the caller may have waited for.
+
+    Those that were over at the end; where nothing else was submitted, those that still ran, too.
+    """
+    waits = [draft for draft in run.drafts if draft.stage in _WAITS and draft.lane == MAIN_LANE]
+    waited_ns = sum(draft.end - draft.start for draft in waits)
+    if not earlier or _LEAST_WAIT * waited_ns < run.end - run.start:
+        return set()
+    return set(earlier) - (set() if is_alone else pending_tasks())
+
+
+def add_tasks(
+    run: Page,
+    submitted: Sequence[Draft],
+    agents: Agents | None,
+    left: Left,
+    earlier: Iterable[bytes] = (),
+) -> Coverage:
+    """Add the road of tasks by Ray's events and the notes of the agents; say what was seen.
+
+    Also of those that were submitted earlier, and waited for.
+    """
+    idents = [*(draft.extra for draft in submitted), *earlier]
     if agents is None:
         return add_task_spans(run, idents, left=left)
     taken: list[Notes] = []

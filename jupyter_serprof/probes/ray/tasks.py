@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
@@ -338,7 +339,7 @@ def _wait_for_tasks(
     until = news_until = time.monotonic() + _PATIENCE_S
     missing = 0
     try:
-        pending = _asked(_pending, until)
+        pending = _asked(pending_tasks, until)
         while True:
             tasks = _ours(_asked(read, until), run, submitted)
             runs = {bytes(task.task_id) for task in tasks if not road.is_over(task)}
@@ -357,13 +358,14 @@ def _wait_for_tasks(
     return tasks
 
 
-def _pending() -> set[bytes]:
-    """Return the tasks that are not over, as this process knows by itself: it owns them."""
-    ray, worker = sys.modules["ray"], sys.modules["ray._private.worker"].global_worker
-    driver = ray.TaskID.for_driver_task(worker.current_job_id)
-    return {
-        bytes(each.binary()) for each in worker.core_worker.get_pending_children_task_ids(driver)
-    }
+def pending_tasks() -> set[bytes]:
+    """Return the tasks that are not over, as this process, their owner, knows; none in doubt."""
+    with suppress(Exception):  # private to Ray
+        ray, worker = sys.modules["ray"], sys.modules["ray._private.worker"].global_worker
+        driver = ray.TaskID.for_driver_task(worker.current_job_id)
+        ids = worker.core_worker.get_pending_children_task_ids(driver)
+        return {bytes(each.binary()) for each in ids}
+    return set()
 
 
 def _missing(

@@ -172,7 +172,11 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
 
 
 def _note_graph(agent: Agent, scheduler: Any, client: str, keys: Any, tasks: Any) -> None:
-    if client in agent.clients and agent.is_taking():
+    if client not in agent.clients:
+        return
+    if not agent.is_taking():
+        agent.meet_earlier(scheduler.tasks.get(key) for key in keys)
+    else:
         agent.count_threads(scheduler)
         sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
         agent.sent(scheduler, sign, tasks)
@@ -243,6 +247,8 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
     _patch_scheduler(server, _MISSING)
     if BEGINNING in _MISSING:
         agent.begun = agent.clients
+    for client in agent.clients & server.clients.keys():
+        agent.meet_earlier(server.clients[client].wants_what)
     server.task_metadata[hooks.MARK + token] = Lookout(agent, server)
     server.add_plugin(_plugin(agent, server, token))
     for address in list(server.workers):

@@ -42,6 +42,8 @@ _STAGES = {
     ("task-erred", "in"): "dask.report",
 }
 
+#: States of tasks that are not over.
+_UNDER_WAY = frozenset(("released", "waiting", "queued", "no-worker", "processing"))
 SCHEDULER, OFFLOAD = 0, 1
 clock = time.perf_counter_ns
 #: The agents of this process by the names of their recordings.
@@ -98,6 +100,8 @@ class Agent:
         self.groups: dict[str, int] = {}
         #: Keys that are plain strings: other people's tasks of that name are in the same group.
         self.keys: dict[Any, int] = {}
+        #: Keys of what our clients had sent before, and wait for: their time is shown, not counted.
+        self.earlier: set[Any] = set()
         self.computed: set[int] = set()
         self.messages: list[list[Any]] = []
         self.drained: list[int] = []
@@ -221,6 +225,15 @@ class Agent:
                 computation.tasks += 1
                 self.planned[task.prefix.name] = self.planned.get(task.prefix.name, 0) + 1
 
+    def meet_earlier(self, tasks: Iterable[Any]) -> None:
+        """Keep what of the given tasks, and of those that they wait for, is not over yet."""
+        left = list(tasks)
+        while left and len(self.earlier) < MOST_KEYS:
+            task = left.pop()
+            if task is not None and task.key not in self.earlier and task.state in _UNDER_WAY:
+                self.earlier.add(task.key)
+                left += task.dependencies
+
     def assigned(self, scheduler: Any, key: Any) -> None:
         """Note when the first task of the newest graph was given to a worker."""
         if self.place(scheduler.tasks.get(key)) != len(self.computations) - 1:
@@ -238,8 +251,11 @@ class Agent:
     def finished(self, scheduler: Any, key: Any, finish: str, details: dict[str, Any]) -> None:
         """Note that a task left ``processing``."""
         task = scheduler.tasks.get(key)
-        at = self.place(task)
-        if at is None:  # gone, or another client's
+        at, worker, thread = self.place(task), details.get("worker") or "", details.get("thread")
+        steps = details.get("startstops") or ()
+        if at is None:  # sent before; or gone, or another client's
+            for step in steps if key in self.earlier else ():
+                self.step(Prefix(), task.prefix.name, worker, thread, step)
             return
         computation, name = self.computations[at], task.prefix.name
         prefix = self.prefixes.get(name)
@@ -251,7 +267,6 @@ class Agent:
         computation.finished += 1
         self.ended += 1
         computation.last_finished = clock()
-        steps = details.get("startstops") or ()
         took = [step["stop"] - step["start"] for step in steps if step["action"] == "compute"]
         took_ns, sign = int(sum(took) * 1e9), hash(key)
         own = computation.prefixes.setdefault(name, [0, 0])
@@ -261,7 +276,6 @@ class Agent:
             computation.repeated_ns += took_ns
         elif len(self.computed) < MOST_KEYS:
             self.computed.add(sign)
-        worker, thread = details.get("worker") or "", details.get("thread")
         for step in steps:
             self.step(prefix, name, worker, thread, step)
 
