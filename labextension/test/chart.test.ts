@@ -142,6 +142,13 @@ describe("the chart of a sweep", () => {
     ).toBe(title);
   });
 
+  it("opens at a size that was measured as it is drawn", () => {
+    const { points } = sweepWith({});
+    const cold = points.slice(1).map((point) => ({ ...point, cold: true }));
+    const root = draw({ points: [...points.slice(0, 1), ...cold] });
+    expect(root.querySelector(".jsp-at-title strong")?.textContent).toBe("at 1.00\u00a0kB");
+  });
+
   it("gives each of eight transports its own colour, and known ones theirs", () => {
     const { points, variants } = sweepWith({});
     const keys = Array.from({ length: 8 }, (_, at) => `way${at}`);

@@ -339,7 +339,7 @@ describe("a column", () => {
       [...root.querySelectorAll("thead th")].map(({ childNodes: [first] }) =>
         (first?.textContent ?? "").toLowerCase(),
       );
-    const heads = headsIn(draw(sample, kind)).filter((head) => /^[a-z][^◂]*$/.test(head));
+    const heads = headsIn(draw(sample, kind)).filter((head) => /^(?!run$)[a-z][^◂]*$/.test(head));
     expect(known.heads).toEqual(expect.arrayContaining(heads));
     const table = headsIn(draw(sample, "table"));
     const words = glossaryOf(TRACE, [...heads, ...table].join(" ")).map(([word]) => word);

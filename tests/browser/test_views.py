@@ -128,6 +128,22 @@ def test_a_view_fits_its_output(screen: Screen, view: str) -> None:
         assert screen.violations("main") == []
 
 
+def test_a_narrow_verdict_is_one_line_within_the_margin(screen: Screen) -> None:
+    document = full_trace()
+    document["comparison"]["changes"][0] |= {"ratio": 0.00729, "before_ns": 17_880_000}
+    page = screen.mount(document, view="compare")
+    screen.look("light", 360)
+
+    below = page.locator(".jsp-below").evaluate_all("(all) => all.map((each) => each.offsetHeight)")
+    ends = [
+        page.locator(each).first.evaluate("(node) => node.getBoundingClientRect().right")
+        for each in ("table", ".jsp-panel")
+    ]
+
+    assert max(below) < 20
+    assert ends[0] <= ends[1] + 0.5
+
+
 @pytest.mark.parametrize("width", [1100, 800, 360])
 def test_the_time_axis_keeps_its_part(screen: Screen, width: int) -> None:
     """At least 45 % of the output and 120 px at any width; columns leave for it, in their order."""
@@ -170,7 +186,9 @@ def crossing_sweep(count: int) -> dict[str, Any]:
     ]
     variants = [{**first, "key": key, "title": key, "facts": {}} for key in keys]
     shown = {"variants": variants, "points": points, "crossovers": crossovers, "best": None}
-    return told({**document, **shown})
+    said = f"{keys[0]} and {keys[1]} gave the same memory back, so it is not compared"
+    summary = {"headline": "It varies", "facts": [], "details": [said]}
+    return told({**document, **shown, "summary": summary})
 
 
 @pytest.mark.parametrize("count", range(2, 9))
@@ -184,6 +202,10 @@ def test_no_label_of_a_sweep_covers_another(screen: Screen, count: int) -> None:
         screen.shoot(f"-{width}")
         assert page.locator(".jsp-bracket").count() > 0
         assert page.evaluate(_COVERED) == []
+        # The legend takes no room from the times beside the chart.
+        beside = page.locator(".jsp-at-size").evaluate("(node) => node.clientWidth")
+        assert beside >= min(280, width - 80)
+        assert "not compared" in page.locator(".jsp-legend").first.inner_text()
 
 
 def test_the_network_slider_steps_through_links_by_keyboard(screen: Screen) -> None:

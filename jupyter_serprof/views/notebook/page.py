@@ -13,7 +13,6 @@ from jupyter_serprof.model import DocumentError, Sweep, Trace, to_document
 from jupyter_serprof.model.units import clean
 from jupyter_serprof.views.figure import alt_text, png
 from jupyter_serprof.views.kit.pages import linked
-from jupyter_serprof.views.kit.remarks import headline_of
 from jupyter_serprof.views.text import text
 
 #: Of each there are a script, a style and the template of a page in ``static/``.
@@ -81,7 +80,7 @@ def html(doc: Trace | Sweep) -> str:
     as an escape: no text of a document can end that element or open another.
     """
     parts = {
-        "title": entities.escape(clean(headline_of(doc))),
+        "title": entities.escape(clean(doc.name)),
         "view": "",
         # Lone surrogates of damaged names stay escaped: the page is written as UTF-8.
         "document": _written(doc).replace("<", "\\u003c"),

@@ -4,9 +4,8 @@ import type { SerprofDocument } from "../document/document";
 import { stagesOf } from "../sweep/series";
 
 const TERMS: readonly [string, string][] = [
-  ["stage", "a named step on the way of the data"],
+  ["stage", "a named step on the way of the data; none explains what is unaccounted"],
   ["wall time", "what a clock on the wall shows, from the start to the end"],
-  ["named", "the part of the wall time that lies in stages"],
   ["self", "wall time that a stage owns; the column adds up to the whole"],
   ["busy", "work in a stage, also in parallel; it does not add up"],
   ["share", "part of the whole, in per cent"],
@@ -23,7 +22,6 @@ const TERMS: readonly [string, string][] = [
   ["vs fastest", "times as long as the fastest: ≈ as fast as that, ? a guess"],
   ["gain", "times faster than what it would replace"],
   ["spread", "from the fastest to the slowest run; of four and more the middle half"],
-  ["run", "one measurement of a variant; repeat: which one, in order"],
   ["after / before", "below 1 what came after is faster"],
   ["95 % interval", "the ratio lies in it, in 19 of 20 such comparisons"],
   ["verdict", "faster or slower only where the runs make it sure"],

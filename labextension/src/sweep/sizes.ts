@@ -30,7 +30,8 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
   );
   const hasWarm = doc.points.some((point) => !point.cold);
   const best = sizes.find((each) => each === doc.best?.size_bytes);
-  const size = best ?? sizes[Math.floor((sizes.length - 1) * 0.75)] ?? 0;
+  const drawn = doc.points.flatMap((p) => (p.cold !== hasWarm ? (p.size_bytes ?? []) : []));
+  const size = best ?? drawn.toSorted((a, b) => a - b)[Math.floor((drawn.length - 1) * 0.75)] ?? 0;
   const scene: SizeScene = {
     doc,
     stages: stagesOf(doc),
@@ -134,7 +135,7 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
   const outside = scene.doc.summary?.details?.filter((text) => text.endsWith("is not compared"));
   const gap = "gap: beyond it the time grows in another way";
   const most = Math.max(0, ...drawn.flatMap(({ points }) => points.map(({ count }) => count)));
-  const which = most === 2 ? "faster" : "middle";
+  const which = ["", "single runs", "faster run of 2"][most] ?? `middle run of ${most}`;
   const small = smallStages(scene);
   const stages = `${small} stage${small === 1 ? "" : "s"}`;
   return [
@@ -144,7 +145,7 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
     small > 0 ? element("span", "", `${stages} below 5\u00a0% at every size: see Table`) : null,
     ...(outside ?? []).map((text) => element("span", "", text)),
     legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
-    element("span", "jsp-legend-end", `${which} run of ${most}; lines end at measured sizes`),
+    element("span", "jsp-legend-end", `${which}; lines end at measured sizes`),
   ];
 }
 
