@@ -103,6 +103,8 @@ def payload_places(
         return ()
 
 
+#: So much of the budget may pass for the first two warm runs of a way.
+_GRACE = 1.2
 #: Spread (interquartile range over median) above which a number is called unstable.
 UNSTABLE_SHARE = 0.1
 
@@ -171,7 +173,8 @@ class RoundTrip:
         """Return the transports of the next pass: those with the fewest runs, in its order.
 
         Where there is no time for all of them, those whose runs do not agree yet come first, and of
-        those the cheapest.
+        those the cheapest. Of two warm runs each has both before the next one begins: a single
+        one is compared with nobody.
         """
         left = [each for each in self._transports if each.key not in self._variants]
         counts = [self._count(each) for each in left]
@@ -180,8 +183,9 @@ class RoundTrip:
         if fewest:
             ran = (runs.points[-1].wall_ns for runs in self._runs.values() if runs.points)
             self._control.measure(fewest - 1, sum(ran))
-            if self._budget.left_s < sum(self._runs[each.key].took_s for each in turns):
-                return sorted(turns, key=self._rank)
+            times = max(1, ROUND_TRIP.fewest + 1 - fewest)
+            if self._budget.left_s < times * sum(self._runs[each.key].took_s for each in turns):
+                return [each for each in sorted(turns, key=self._rank) for _ in range(times)]
         return turns[::-1] if fewest % 2 else turns
 
     def _rank(self, transport: Transport) -> tuple[bool, float]:
@@ -264,9 +268,11 @@ class RoundTrip:
         warm_count = self._count(transport) - 1
         if warm_count < 0 or warm_count >= (self._repeat or ROUND_TRIP.most):
             return warm_count >= 0
-        took_s = self._runs[transport.key].took_s
-        is_short = warm_count < ROUND_TRIP.fewest and took_s < ROUND_TRIP.budget_s / 100
-        return not is_short and took_s > self._budget.left_s
+        took_s, limit_s = self._runs[transport.key].took_s, self._budget.total_s or math.inf
+        is_wanted = warm_count < ROUND_TRIP.fewest
+        if is_wanted and took_s < ROUND_TRIP.budget_s / 100:
+            return False
+        return self._budget.used_s + took_s > limit_s * (_GRACE if is_wanted else 1)
 
     def _is_open(self, transport: Transport) -> bool:
         """Prepare a transport for its runs; where there will be none its row says why."""
