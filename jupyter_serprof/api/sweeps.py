@@ -234,7 +234,7 @@ def roundtrip(
         every one that is available. What does not take this kind of value is skipped, with the
         reason.
     repeat
-        Warm runs of each, 1 to 1000; None makes 7, or those that end within 10 s (12 s for two of each).
+        Warm runs of each, 1 to 1000; None makes 7, or those that end within 10 s (two: 12 s).
     name
         What the document calls the value; else as the notebook does, or ``value``.
     detail

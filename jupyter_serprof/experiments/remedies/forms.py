@@ -110,6 +110,8 @@ def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
         if "pyarrow" in sys.modules and all(type(part) is str for part in value):
             line = f"{name} = pa.array({name})   # {name}.to_pylist() goes back"
             yield "arrow-strings", line, lambda made: like(made.to_pylist())  # type: ignore[call-arg]
+    elif kind in (list, tuple) and len(value) >= _ROWS:
+        yield from _number_rows(value, name)
     elif kind is dict and len(value) >= _ROWS:
         yield from _row_forms(value, name)
     elif is_exactly_of(value[0], "numpy", "ndarray") and len(value) >= _ARRAYS:
@@ -118,6 +120,15 @@ def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
         if shape and not dtype.hasobject and is_alike:
             line = f"{name} = np.stack({name})   # list({name}) goes back, without copies"
             yield "stacked", line, like
+
+
+def _number_rows(value: Sequence[Sequence[Any]], name: str) -> Iterator[Offer]:
+    """Offer one array, where rows are of one kind and length, and of numbers of one type."""
+    kind, like, wide = type(value[0]), type(value), len(value[0])
+    is_alike = wide > 0 and all(type(row) is kind and len(row) == wide for row in value)
+    if is_alike and _is_plain([number for row in value for number in row]):
+        line = f"{name} = np.array({name})   # {name}.tolist() goes back, each row as a list"
+        yield "rows", line, lambda made: like(map(kind, made.tolist()))  # type: ignore[arg-type,call-arg]
 
 
 def _row_forms(value: Sequence[dict[Any, Any]], name: str) -> Iterator[Offer]:
