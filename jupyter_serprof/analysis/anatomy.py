@@ -196,7 +196,9 @@ def kind_of(part: Part) -> str:
 
 
 def blame_sentence(anatomy: Anatomy) -> str:
-    """Return who is to blame: ``model.layers[3].w is 92 % of 120 MB``."""
+    """Return who is to blame: ``model.layers[3].w is 92 % of 120 MB``; "" for what is no pickle."""
+    if not anatomy.pickler:
+        return ""
     bad = unpicklable_parts(anatomy)
     if bad:
         counts = f", {kind_of(bad[0])}" if len(bad) == 1 else f", and {len(bad) - 1} more"
@@ -246,7 +248,8 @@ def _nobody(anatomy: Anatomy) -> str:
 def blame_facts(anatomy: Anatomy) -> list[str]:
     """Return how the bytes travel, and what is known besides."""
     inside, beside = format_bytes(anatomy.in_band_bytes), format_bytes(anatomy.out_of_band_bytes)
-    facts = [f"in-band {inside}, out-of-band {beside}"] if anatomy.total_bytes else []
+    is_told = anatomy.total_bytes and anatomy.pickler
+    facts = [f"in-band {inside}, out-of-band {beside}"] if is_told else []
     if anatomy.plain_bytes is not None and anatomy.out_of_band_bytes:
         facts.append(f"plain dumps writes {format_bytes(anatomy.plain_bytes)}")
     shared = sum(part.state == "shared" for part in anatomy.parts)

@@ -164,11 +164,8 @@ def _rank(part: Part) -> tuple[bool, int]:
 
 def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column]:
     """Return as many columns as fit: kinds are cut, then paths, then spare columns go."""
-    spare = (
-        "type",
-        f"pickle {_unit(anatomy).name}",
-        "out-of-band",
-    )  # what goes first when lines get narrow
+    # What goes first when lines get narrow.
+    spare = "type", f"pickle {_unit(anatomy).name}", _bands(anatomy)[1]
     attempts = [
         *((paths, kind, 0) for paths in _PATHS[:3] for kind in _KINDS),
         *((paths, _KINDS[-1], n + 1) for n in range(len(spare)) for paths in _PATHS),
@@ -180,7 +177,7 @@ def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column
 
 
 def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> list[Column]:
-    total = anatomy.total_bytes
+    total, (inside, beside) = anatomy.total_bytes, _bands(anatomy)
     took = [row.duration_ns for row in rows]
     unit = _unit(anatomy)
     texts = (NOT_APPLICABLE if ns is None else unit.text(ns) for ns in took)
@@ -188,11 +185,16 @@ def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> l
     return [
         Column("part", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
         Column("type", tuple(clip(clean(row.kind), kinds) for row in rows), leans_right=False),
-        Column("in-band", tuple(_number(row, row.in_band_bytes) for row in rows)),
-        Column("out-of-band", tuple(_number(row, row.out_of_band_bytes) for row in rows)),
+        Column(inside, tuple(_number(row, row.in_band_bytes) for row in rows)),
+        Column(beside, tuple(_number(row, row.out_of_band_bytes) for row in rows)),
         Column("share %", tuple(_share(row, total) for row in rows)),
         *times,
     ]
+
+
+def _bands(anatomy: Anatomy) -> tuple[str, str]:
+    """Return what the two kinds of bytes are: of a pickle, or of objects in stores."""
+    return ("in-band", "out-of-band") if anatomy.pickler else ("not spilled", "spilled")
 
 
 def _number(row: TreeRow, size_bytes: int) -> str:
@@ -210,7 +212,6 @@ def _unit(anatomy: Anatomy) -> ColumnUnit:
     return replace(unit, decimals=max(0, unit.decimals - 2))
 
 
-_HEADS = ("part", "type", "in-band", "out-of-band", "share", "pickle", "state")
 #: Parts below this share of all bytes get no line, unless they cannot be pickled.
 _WORTH_SHARE = 0.01
 _MOST_LINES = 40
@@ -226,7 +227,8 @@ def anatomy_markdown(anatomy: Anatomy, said: str) -> Iterator[str]:
     bad = [part for part in unpicklable_parts(anatomy) if part.note][:_MOST_LINES]
     yield from listed(f"{part.path} ({kind_of(part)}): {part.note}" for part in bad)
     if shown := _worth(anatomy):
-        yield markdown_table(_HEADS, (_markdown_line(anatomy, part) for part in shown), 2)
+        heads = ("part", "type", *_bands(anatomy), "share", "pickle", "state")
+        yield markdown_table(heads, (_markdown_line(anatomy, part) for part in shown), 2)
     left = len(anatomy.parts) - len(shown)
     more = [f"{format_count(left)} more parts in the document (.csv has all)"] if left > 0 else []
     facts = (fact for fact in blame_facts(anatomy) if fact not in said)

@@ -132,6 +132,10 @@ export function partsOf({ count }: Pick<Anatomy, "count">): number[] {
   return Array.from({ length: count }, (_, part) => part);
 }
 
+/** What the two kinds of bytes are: of a pickle, or of objects in stores. */
+export const bandsOf = ({ stored }: Anatomy): [string, string] =>
+  stored.pickler === "" ? ["not spilled", "spilled"] : ["in-band", "out-of-band"];
+
 export function bytesOf(anatomy: Pick<Anatomy, "inBand" | "outOfBand">, part: number): number {
   return (anatomy.inBand[part] || 0) + (anatomy.outOfBand[part] || 0);
 }

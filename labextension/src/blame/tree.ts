@@ -5,7 +5,7 @@ import * as format from "../document/format";
 import { openByRow, twisty } from "../kit/controls";
 import { button, element, having, heading, titled } from "../kit/dom";
 import type { Fact } from "../lanes/facts";
-import { type Anatomy, bytesOf, pathOf } from "./anatomy";
+import { type Anatomy, bandsOf, bytesOf, pathOf } from "./anatomy";
 import { type Block, bytesText, nameOf } from "./layout";
 
 const PAGE = 50;
@@ -87,7 +87,7 @@ export function partTree(
     "table",
     "jsp-table jsp-parts",
     element("caption", "jsp-hidden", `Parts of ${anatomy.label(0)}`),
-    headRow(hasTimes ? scale : null),
+    headRow(anatomy, hasTimes ? scale : null),
     body,
   );
   return {
@@ -122,22 +122,19 @@ function moreRow(left: number, depth: number, more: () => void): HTMLElement {
   return row;
 }
 
-const COLUMN_COUNT = 8;
-
 function noteRow(content: HTMLElement | string): HTMLElement {
-  const cell = having(element("td", "jsp-stage", content), { colspan: COLUMN_COUNT });
+  const cell = having(element("td", "jsp-stage", content), { colspan: 8 });
   return element("tr", "jsp-parts-more", cell);
 }
 
 type Scale = ReturnType<typeof format.columnScale>;
 
-function headRow(scale: Scale | null): HTMLElement {
+function headRow(anatomy: Anatomy, scale: Scale | null): HTMLElement {
   const cells = [
     heading("col", "jsp-stage", "part"),
     heading("col", "jsp-stage jsp-part-kind", "type"),
     heading("col", "jsp-number", "bytes"),
-    heading("col", "jsp-number jsp-part-band", "in-band"),
-    heading("col", "jsp-number jsp-part-band", "out-of-band"),
+    ...bandsOf(anatomy).map((band) => heading("col", "jsp-number jsp-part-band", band)),
     heading("col", "jsp-number", "share %"),
     heading("col", "jsp-part-plot", "of the whole"),
     scale && heading("col", "jsp-number jsp-part-time", `pickle ${scale.unit}`),
@@ -228,13 +225,14 @@ export function partFacts(
   }
   const state = STATE_TEXTS[anatomy.state(part)];
   const copies = anatomy.copies[part] as number;
+  const [inside, beside] = bandsOf(anatomy);
   const facts: Fact[] = [
     ["type", anatomy.kind(part) || format.NOT_SEEN],
     ...(copies > 1 ? [["equal neighbours", format.count(copies)] as const] : []),
     ...(state === "" ? [] : [["state", state] as const]),
     ["bytes", bytesText(anatomy, part)],
-    ["in-band", format.bytes(known(anatomy.inBand[part]))],
-    ["out-of-band", format.bytes(known(anatomy.outOfBand[part]))],
+    [inside, format.bytes(known(anatomy.inBand[part]))],
+    [beside, format.bytes(known(anatomy.outOfBand[part]))],
     ["its own, without parts", format.bytes(known(anatomy.own[part]))],
     ["share", format.percent(shareOf(anatomy, part))],
     ["time to pickle", format.duration(known(anatomy.duration[part]))],

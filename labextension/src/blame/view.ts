@@ -10,6 +10,7 @@ import { grid, numberColumn, wordColumn } from "../kit/grid";
 import {
   type Anatomy,
   ancestry,
+  bandsOf,
   brokenIn,
   bytesOf,
   foundIn,
@@ -184,11 +185,13 @@ function brokenList(anatomy: Anatomy, zoom: (part: number) => void): HTMLElement
 function legend(anatomy: Anatomy): HTMLElement {
   const hasBuffers = (anatomy.stored.out_of_band_bytes || 0) > 0;
   const hasBroken = anatomy.isBroken(0);
+  const isPickle = anatomy.stored.pickler !== "";
+  const beside = isPickle ? "out-of-band: handed over as a buffer" : "spilled to disk";
   return element(
     "p",
     "jsp-legend",
-    legendEntry("jsp-pickle", "in-band: copied into the pickle"),
-    hasBuffers ? legendEntry("jsp-pickle jsp-oob", "out-of-band: handed over as a buffer") : null,
+    legendEntry("jsp-pickle", isPickle ? "in-band: copied into the pickle" : "not spilled"),
+    hasBuffers ? legendEntry("jsp-pickle jsp-oob", beside) : null,
     legendEntry("jsp-container", "holds the parts below it"),
     hasBroken ? legendEntry("jsp-broken-sample", "cannot be pickled, or holds such a part") : null,
     element("span", "jsp-legend-end", "click a block to make it the root, Esc goes back"),
@@ -207,7 +210,7 @@ function sumOf(anatomy: Anatomy): string {
       containers += anatomy.own[part] || 0;
     }
   }
-  const sum = `Leaves ${format.count(leaves)} + containers ${format.count(containers)} = ${format.count(whole)} bytes, the pickle and its buffers`;
+  const sum = `Leaves ${format.count(leaves)} + containers ${format.count(containers)} = ${format.count(whole)} bytes${pickler === "" ? "" : ", the pickle and its buffers"}`;
   const by = pickler ? `; ${pickler}${protocol ? `, protocol ${protocol}` : ""}` : "";
   const plain = plain_bytes == null ? "" : `; plain dumps writes ${format.count(plain_bytes)}`;
   const adds = leaves + containers === whole ? sum : `${format.count(whole)} bytes in all`;
@@ -228,6 +231,7 @@ function notesOf({ problem, stored }: Anatomy): string[] {
 function copies(anatomy: Anatomy, shared: Stage): HTMLElement {
   type Text = (part: number) => string;
   type Value = (part: number) => number | null;
+  const [inside, beside] = bandsOf(anatomy);
   const words = (title: string, text: Text) => wordColumn(title, title, text);
   const number = (title: string, key: string, value: Value, print: (value: number) => string) =>
     numberColumn(title, key, value, print, format.NOT_SEEN);
@@ -236,8 +240,8 @@ function copies(anatomy: Anatomy, shared: Stage): HTMLElement {
     words("type", anatomy.kind),
     words("state", (part) => STATE_TEXTS[anatomy.state(part)]),
     number("bytes", "bytes", (part) => bytesOf(anatomy, part), format.count),
-    number("in-band", "in_band_bytes", (part) => known(anatomy.inBand[part]), format.count),
-    number("out-of-band", "out_of_band_bytes", (p) => known(anatomy.outOfBand[p]), format.count),
+    number(inside, "in_band_bytes", (part) => known(anatomy.inBand[part]), format.count),
+    number(beside, "out_of_band_bytes", (p) => known(anatomy.outOfBand[p]), format.count),
     number("share", "share", (part) => shareOf(anatomy, part), format.percent),
     number("time", "duration_ns", (part) => known(anatomy.duration[part]), format.duration),
     number("count", "count", (part) => known(anatomy.copies[part]), format.count),

@@ -45,8 +45,7 @@ function ticksTo(to: number): number[] {
 
 /** Where a ratio stands, 0..1; what lies beyond the ends stands at the end. */
 export function placeOf(ratio: number, { from, to }: Axis): number {
-  const share = Math.log(ratio / from) / Math.log(to / from);
-  return Math.min(1, Math.max(0, share));
+  return Math.min(1, Math.max(0, Math.log(ratio / from) / Math.log(to / from)));
 }
 
 export function ratioOf(value: unknown): number | null {

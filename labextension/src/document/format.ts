@@ -104,8 +104,7 @@ export function moment(iso: string): string {
     return iso;
   }
   const parts = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
-  const day = date.toLocaleDateString("en-GB", parts);
-  return `${day} ${date.toISOString().slice(11, 16)} UTC`;
+  return `${date.toLocaleDateString("en-GB", parts)} ${date.toISOString().slice(11, 16)} UTC`;
 }
 
 /** The one unit and the decimals of a column that adds up to `totalNs`. */

@@ -97,6 +97,5 @@ function isOfChunks(doc: SerprofDocument): boolean {
 
 /** The picture, then one finding; all of them are one click away. */
 function withFinding(part: Part, doc: SerprofDocument, stage: Stage): Part {
-  const finding = firstFinding(doc, stage);
-  return { ...part, node: element("div", "", part.node, finding) };
+  return { ...part, node: element("div", "", part.node, firstFinding(doc, stage)) };
 }

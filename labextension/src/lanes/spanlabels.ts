@@ -133,6 +133,5 @@ function chooseLabel(
 function nameOf(trace: Canvas["trace"], { columns }: Canvas["index"], span: number): string {
   const { name, stage } = columns;
   const words = trace.strings?.[name[span] as number];
-  const title = trace.stages?.[stage[span] as number]?.title;
-  return String(words || title || `span ${span}`);
+  return String(words || trace.stages?.[stage[span] as number]?.title || `span ${span}`);
 }

@@ -142,8 +142,7 @@ function variantRows(scene: Scene, alike: readonly Measured[]): HTMLElement {
   const notes = [...said].map((note) => element("tr", "jsp-variant-note", wide(note, rest + 1)));
   name.rowSpan = Math.max(1, runs.length);
   if (runs.length === 0) {
-    const cell = wide(stateOf(variant), rest);
-    return element("tbody", "", element("tr", "", name, cell), ...notes);
+    return element("tbody", "", element("tr", "", name, wide(stateOf(variant), rest)), ...notes);
   }
   const lines = runs.map((run) => runRow(scene, variant, run));
   lines[0]?.prepend(name);

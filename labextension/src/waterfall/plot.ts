@@ -108,8 +108,7 @@ export function extentPlot(scene: Scene, piece: Piece | null): Plot {
     const tooltip = `${format.duration(length)} from ${format.duration(start)}`;
     return bar("jsp-extent", start / wall, length / wall, tooltip);
   });
-  const node = element("div", "jsp-plot", grid(scene), ...marks);
-  return { node, pieces: [], placeLabel() {} };
+  return { node: element("div", "jsp-plot", grid(scene), ...marks), pieces: [], placeLabel() {} };
 }
 
 function extent(pieces: readonly Piece[], wall: number): readonly [number, number] | null {
