@@ -6,6 +6,8 @@ In a notebook: ``%load_ext jupyter_serprof``, then ``%serprof ray.get(ray.put(a)
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import lazy
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
         graphstages,
         import_timeline,
         load,
+        objects,
         profile,
         record,
         resume,
@@ -47,6 +50,7 @@ __all__ = [
     "graphstages",
     "import_timeline",
     "load",
+    "objects",
     "profile",
     "record",
     "resume",
@@ -62,6 +66,17 @@ __all__ = [
 
 #: Importing the package stays cheap.
 __getattr__ = lazy(__name__)
+
+
+class _Package(ModuleType):
+    """A module whose ``objects`` is the function, also when the folder of that name is loaded."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name == "objects" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

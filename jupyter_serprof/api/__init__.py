@@ -18,9 +18,9 @@ from jupyter_serprof.model.errors import Displayed
 if TYPE_CHECKING:
     from jupyter_serprof.api.comparisons import check_limit, compare, document_of, trip_like
     from jupyter_serprof.api.documents import bundle, checked_path, load, save, show, to_markdown
-    from jupyter_serprof.api.objects import blame, try_remedies
     from jupyter_serprof.api.recordings import graphstages, profile, record, stage_recording
     from jupyter_serprof.api.sweeps import chunk_sweep, roundtrip, size_sweep, sweep
+    from jupyter_serprof.api.values import blame, objects, try_remedies
     from jupyter_serprof.capture.interrupts import held
     from jupyter_serprof.capture.machine import system_facts
     from jupyter_serprof.capture.recorder import span

@@ -1,6 +1,9 @@
-"""Questions to one object: what makes its pickle large, and what would be faster."""
+"""Questions to objects: what makes a pickle large, what would be faster, who keeps one alive."""
 
 from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
 
 from jupyter_serprof.experiments.blame.recording import Blame
 from jupyter_serprof.experiments.engine.experiment import kept, run
@@ -8,7 +11,7 @@ from jupyter_serprof.experiments.engine.order import BLAME_S, TRIALS
 from jupyter_serprof.experiments.graphs.values import is_collection
 from jupyter_serprof.experiments.remedies.graph import DaskTryout
 from jupyter_serprof.experiments.remedies.value import Tryout
-from jupyter_serprof.model import Anatomy, Sweep
+from jupyter_serprof.model import Anatomy, Sweep, Trace
 from jupyter_serprof.objects.ask import attribute, notebook_name
 
 
@@ -116,3 +119,45 @@ def try_remedies(
     if is_collection(value):
         return run(DaskTryout(value, name=name, budget_s=budget_s))
     return run(Tryout(value, name=name, now=now, budget_s=budget_s, pairs=pairs))
+
+
+def objects(of: object = None, *, names: Mapping[str, object] | None = None) -> Trace:
+    """Tell who holds what in Ray's object stores, and why each object is alive.
+
+    Parameters
+    ----------
+    of
+        A reference of Ray, a container of references, or a value that was got without a copy: only
+        these are told. None tells all.
+    names
+        The variables of the program, by name. Default: the globals of the caller.
+
+    Returns
+    -------
+    Trace
+        Without spans. Its first table, ``ray.holders``, has a row for each reason: objects, bytes,
+        share of what the stores may hold (0..1), and the line that lets them go, where only
+        variables keep them. ``ray.objects`` has a row for each of the 80 largest objects: size,
+        who keeps it, who made it, where that was typed (of what a recording saw), nodes with a
+        copy, whether it was spilled; unknown is None. ``ray.stores`` has a row for each node. The
+        anatomy is the same as a tree of bytes; what was spilled is its out-of-band bytes.
+
+    Raises
+    ------
+    ProbeUnavailable
+        If Ray does not run here or does not answer, or without grpcio.
+    UsageError
+        If ``of`` has no reference of Ray in it.
+
+    Notes
+    -----
+    Every process is asked for what it holds, through its raylet: 0.1 to 0.3 s for 20,000 objects.
+    No reference is kept. Of what other processes own and nobody here has a reference to, the copies
+    are not known; what was spilled and read again is in memory, too. Variables of functions that
+    run are not searched.
+    Source: Ray 2.60.0, GetNodeStats of a raylet; get_local_object_locations of an owner.
+    """
+    from jupyter_serprof.probes.ray.footprint import footprint
+
+    known = sys._getframe(1).f_globals if names is None else names  # noqa: SLF001  (documented)
+    return footprint(known, of)

@@ -95,6 +95,7 @@ class Options:
     detail: bool = False
     blame: bool = False
     try_: bool = False
+    objects: bool = False
     save: tuple[str, ...] | None = None
     private: bool = False
     compare: str | None = None
@@ -151,6 +152,8 @@ _BLAME = """open the value (of a cell: the largest that crossed): the bytes of e
                        and every part that cannot be pickled"""
 _TRY = """what would be faster: each remedy that applies to the value (of code:
                        to what it sent), in 15 pairs, with its gain and equality"""
+_OBJECTS = """who holds what in Ray's object stores, and why: of all objects, or of those
+                       that the value of the code refers to"""
 _TRY_GRAPH = """what would be faster: large objects in the graph as keys of their own, or
                        scattered, in 15 pairs; runs the tasks in each"""
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
@@ -168,11 +171,12 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
     "--blame": ("blame", "", _BLAME),
     "--try": ("try_", "", _TRY),
+    "--objects": ("objects", "", _OBJECTS),
     **_LAST,
 }
 
 #: What a cell cannot do.
-LINE_ONLY = ("--repeat", "--transports", "--sweep", "--compare", "--fail-above")
+LINE_ONLY = ("--repeat", "--transports", "--sweep", "--objects", "--compare", "--fail-above")
 
 SERPROF = Syntax(
     "serprof",
@@ -180,7 +184,8 @@ SERPROF = Syntax(
     {
         flag: f"Put the code into a function f, then: %serprof {flag} {FLAGS[flag][1]} f()"
         for flag in LINE_ONLY
-    },
+    }
+    | {"--objects": "Write it in a line of its own: %serprof --objects"},
     """\
 See where serialization time goes.
 

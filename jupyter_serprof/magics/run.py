@@ -25,7 +25,9 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
     __tracebackhide__ = True
     with usage_errors():
         typed = typed_line(shell, line, local_ns)
-        if typed is None or not (typed.options.code or typed.live.is_answered):
+        if typed is not None and typed.options.objects:
+            _objects(typed)
+        elif typed is None or not (typed.options.code or typed.live.is_answered):
             print(help_text())  # noqa: T201  (what was asked for, or where no panel is seen)
         elif not typed.options.code:
             show_panel(typed)
@@ -50,7 +52,8 @@ def typed_line(
     if options.help:
         return None
     check(options, syntax)
-    if not options.code and replace(options, out=None) != Options():
+    alone = replace(options, out=None)
+    if not (options.code or options.objects) and alone != Options():
         wanted = f"f({options.sweep.name})" if options.sweep else "CODE"
         message = f"the code to run is missing: %{syntax.magic} {line.strip()} {wanted}"
         raise UsageError(message)
@@ -245,6 +248,12 @@ def _blame(typed: Typed, code: Code) -> None:
     else:
         del value
         typed.finish(recording.trace)
+
+
+def _objects(typed: Typed) -> None:
+    """Tell who holds the objects in Ray's stores, or those that the value of the code refers to."""
+    of = [typed.compiled().call()] if typed.options.code else None
+    typed.finish(api.objects(of, names=typed.names))
 
 
 def _try(typed: Typed, code: Code) -> None:

@@ -23,6 +23,12 @@ class Exclusion(NamedTuple):
 #: The first rule that is broken is told.
 RULES = (
     Exclusion(
+        ("--objects",),
+        ("--repeat", "--transports", "--sweep", "--detail", "--blame", "--try", "--compare"),
+        "{flag} looks at what is there, nothing runs that {other} could be about. "
+        "Write %{magic} {flag} {code}",
+    ),
+    Exclusion(
         ("--sweep",),
         ("--compare", "--fail-above"),
         "{flag} does not go with {other}. Store the sweep with -o now, and compare it later: "
@@ -58,7 +64,7 @@ RULES = (
 )
 #: What a statement cannot have.
 EXPRESSION_ONLY = {
-    SERPROF.magic: ("--sweep", "--transports"),
+    SERPROF.magic: ("--sweep", "--transports", "--objects"),
     GRAPHSTAGES.magic: ("--sweep", "--compute", "--timeout", "--try"),
 }
 _STATEMENT = "{flag} needs an expression, and the code is a statement. "

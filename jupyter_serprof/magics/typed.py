@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -51,8 +52,8 @@ class Typed:
 
     @property
     def names(self) -> Mapping[str, object]:
-        """The variables that the code sees."""
-        return {**self.shell.user_ns, **(self.local_ns or {})}
+        """The variables that the code sees; not a copy, which an error would keep alive."""
+        return ChainMap(self.local_ns or {}, self.shell.user_ns)
 
     def compiled(self) -> Code:
         """Compile the code behind the options; a statement cannot have all of them."""

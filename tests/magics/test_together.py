@@ -18,7 +18,8 @@ REFUSED = {
         *(f"--blame --{one} f()" for one in ("repeat 3", "transports ray", "compare x")),
         *(f"--try --{one} f()" for one in ("repeat 3", "transports ray", "compare x")),
         "--try --blame f()",
-        *(f"{SWEEP} y = 1", "--transports ray y = 1"),
+        *(f"--objects --{one} refs" for one in ("repeat 3", "detail", "blame", "try")),
+        *(f"{SWEEP} y = 1", "--transports ray y = 1", "--objects y = 1"),
     ),
     "graphstages": (
         *("--fail-above 5% x", "--private x"),

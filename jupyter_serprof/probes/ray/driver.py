@@ -46,6 +46,7 @@ from jupyter_serprof.probes.ray.agents import (
     join,
     quit_agents,
 )
+from jupyter_serprof.probes.ray.holders import note_line
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks
 from jupyter_serprof.probes.ray.references import (
     REFERENCE,
@@ -186,6 +187,10 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
     return size, raw, buffers, arrays, len(result), references, form
 
 
+def _note_put(token: Any, args: Any, kwargs: Any, result: Any) -> None:  # noqa: ANN401, ARG001
+    note_line(result.binary())
+
+
 def _note_reference(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     """Note whether Ray counts who needs what a pickle refers to, and which task makes it."""
     return args[0].is_in_band_serialization(), task_id(args[1])
@@ -200,7 +205,7 @@ def driver_places(*, detail: bool) -> list[Place]:
     """
     fetch, joined = "ray.map" if detail else "ray.fetch", partial(Place, joins=True)
     return [
-        joined(f"{_WORKER}.put_object", "ray.store", "ray.put", faults="process"),
+        joined(f"{_WORKER}.put_object", "ray.store", "ray.put", after=_note_put, faults="process"),
         joined(
             f"{_CONTEXT}.serialize",
             "ray.msgpack",

@@ -19,6 +19,7 @@ from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.ray import agents as _agents
 from jupyter_serprof.probes.ray.agents import Agents, Notes
+from jupyter_serprof.probes.ray.holders import note_line
 from jupyter_serprof.probes.ray.tasks import (
     Coverage,
     Left,
@@ -84,6 +85,7 @@ def submission_places() -> list[Place]:
 def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     made = task_id(result)
     FUNCTIONS.setdefault(args[0], made)
+    note_line(made, str(args[0]._function_name).rpartition(".")[2])  # noqa: SLF001  (Ray's)
     return made
 
 
@@ -95,6 +97,7 @@ def _note_actor(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
 def _note_call(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     made, actor = task_id(result), getattr(args[0], "_actor", None)
     known = getattr(actor, "_ray_actor_creation_function_descriptor", None)
+    note_line(made, args[0]._method_name)  # noqa: SLF001  (Ray's)
     if known is not None:
         METHODS.setdefault((known.module_name, known.class_name, args[0]._method_name), made)  # noqa: SLF001
     return made

@@ -288,13 +288,10 @@ def _order(task: Any) -> int:  # noqa: ANN401
 
 def _started(run: Page) -> dict[bytes, tuple[int, int]]:
     """Return when each worker was started and when it was there, on the clock of the run, ns."""
-    shared: Any = sys.modules["ray._private.state"]
     row = importlib.import_module("ray.core.generated.gcs_pb2").WorkerTableData
     try:
-        state = type(shared.state)()
-        state._initialize_global_state(shared.state.gcs_options)  # noqa: SLF001  (Ray's)
-        read: Callable[[], list[bytes]] = lambda: _accessor(state).get_worker_table()  # noqa: E731
-        known = map(row.FromString, _asked(read, time.monotonic() + _SILENCE_S))
+        accessor, until = _accessor(own_state()), time.monotonic() + _SILENCE_S
+        known = map(row.FromString, _asked(accessor.get_worker_table, until))
         return {
             bytes(each.worker_address.worker_id): (
                 each.worker_launch_time_ms * 1_000_000 - run.wall_offset,
@@ -307,16 +304,23 @@ def _started(run: Page) -> dict[bytes, tuple[int, int]]:
         return {}
 
 
-def _reader() -> Callable[[], list[Any]] | None:
-    """Return what reads all task events, at the highest rung that this Ray has.
+def own_state() -> Any:  # noqa: ANN401  (Ray has no types here)
+    """Return what reads the tables of the GCS; None: Ray does not run.
 
-    Through a state of our own: whoever waits in Ray's own one holds a lock that a shutdown needs.
+    One of our own: whoever waits in Ray's own one holds a lock that a shutdown needs.
     """
     shared: Any = getattr(sys.modules.get("ray._private.state"), "state", None)
     if getattr(shared, "gcs_options", None) is None:
         return None
     state = type(shared)()
     state._initialize_global_state(shared.gcs_options)  # noqa: SLF001  (Ray's)
+    return state
+
+
+def _reader() -> Callable[[], list[Any]] | None:
+    """Return what reads all task events, at the highest rung that this Ray has."""
+    if (state := own_state()) is None:
+        return None
     if hasattr(state, "_get_all_task_events"):
         return cast("Callable[[], list[Any]]", state._get_all_task_events)  # noqa: SLF001  (Ray's)
     parse = importlib.import_module("ray.core.generated.gcs_pb2").TaskEvents.FromString

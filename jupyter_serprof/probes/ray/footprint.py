@@ -1,0 +1,206 @@
+"""The document of Ray's object stores: who holds what, as a tree of bytes and as tables.
+
+In: what is kept (`holders`). Out: a trace without spans; its anatomy has a part for each reason and
+below it the largest objects: ``out_of_band_bytes`` were spilled, ``in_band_bytes`` were not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from jupyter_serprof.capture.machine import describe_environment, installed_version, producer
+from jupyter_serprof.model import Anatomy, Finding, Part, Summary, Table, TableColumn, Trace
+from jupyter_serprof.model.anatomy import below
+from jupyter_serprof.model.trace import ProbeReport, Quality, Scalar
+from jupyter_serprof.model.units import code_text, counted, format_bytes, shortened
+from jupyter_serprof.probes.ray.holders import REASONS, Kept, Reason, kept_objects
+from jupyter_serprof.probes.ray.stores import Census, census
+
+#: Objects with a row of their own, in all and of each reason in the tree; the others are folded.
+_MOST_ROWS, _MOST_PARTS = 80, 12
+_NAME = "object stores"
+_UNITS = {"count": "count", "part": "ratio"}
+_EARLIER = "before the recording"
+_AT_NOTE = "At: what a recording saw being put or submitted here"
+#: The objects that the same reasons keep alive.
+Group = tuple[tuple[Reason, ...], list[Kept]]
+
+
+def phrase(why: Iterable[Reason]) -> str:
+    """Return why objects are kept, to stand behind "kept"."""
+    return " and ".join(
+        REASONS[kind][0].format(code_text(name)) if name else REASONS[kind][1] for kind, name in why
+    )
+
+
+def groups_of(kept: Iterable[Kept]) -> list[Group]:
+    """Return objects by their reasons, those with most bytes first."""
+    groups = defaultdict[tuple[Reason, ...], list[Kept]](list)
+    for one in kept:
+        groups[one.why].append(one)
+    return sorted(groups.items(), key=lambda group: -_bytes(group[1]))
+
+
+def _bytes(kept: Iterable[Kept]) -> int:
+    return sum(one.size_bytes for one in kept)
+
+
+def _spilled_bytes(kept: Iterable[Kept]) -> int:
+    return _bytes(one for one in kept if one.copies and one.copies.is_spilled)
+
+
+def _objects(kept: Sequence[Kept]) -> str:
+    """Return how many objects these are, and who made them, if it is one."""
+    said, makers = counted(len(kept), "object"), {one.maker for one in kept}
+    [maker] = makers if len(makers) == 1 else [""]
+    return f"{said}{' of' * (not maker.startswith('put'))} {maker}" if maker else said
+
+
+def remedy_of(kept: Sequence[Kept]) -> str:
+    """Return the line that lets objects go, where nothing but variables keeps them."""
+    names = sorted({name for one in kept for name in one.frees})
+    return f"del {', '.join(names)}" if all(one.frees for one in kept) else ""
+
+
+def cause_of(group: Group) -> str:
+    """Return what most bytes are and who keeps them: "12 objects of `make` are kept by ..."."""
+    why, kept = group
+    return f"{_objects(kept)} {'is' if len(kept) == 1 else 'are'} kept {phrase(why)}"
+
+
+def _table(
+    key: str, title: str, heads: Mapping[str, str], rows: Iterable[Sequence[Scalar]], note: str = ""
+) -> Table:
+    """Return a table; what ends in ``bytes`` are bytes."""
+    columns = (
+        TableColumn(name, head, "bytes" if name.endswith("bytes") else _UNITS.get(name, "text"))
+        for name, head in heads.items()
+    )
+    return Table(key, title, tuple(columns), tuple(map(tuple, rows)), note)
+
+
+def holders_table(groups: Sequence[Group], told: Census) -> Table:
+    """Return the totals by reason, against what all stores may hold."""
+    heads = {"name": "Kept", "count": "Objects", "bytes": "Bytes", "spilled_bytes": "Spilled"}
+    limit = sum(one.limit_bytes for one in told.stores) or 1
+    rows = [
+        (
+            phrase(why),
+            len(kept),
+            _bytes(kept),
+            _spilled_bytes(kept),
+            _bytes(kept) / limit,
+            remedy_of(kept),
+        )
+        for why, kept in groups[:_MOST_ROWS]
+    ]
+    heads |= {"part": "Of the stores", "code": "To let go"}
+    return _table("ray.holders", "Who keeps objects in Ray's stores", heads, rows)
+
+
+def _objects_table(kept: Sequence[Kept], nodes: Mapping[str, str]) -> Table:
+    heads = {"path": "Object", "bytes": "Size", "why": "Kept", "task": "Made by"}
+    heads |= {"code": "At", "nodes": "Copies on", "spilled": "Spilled"}
+    earlier = _EARLIER if any(one.line for one in kept) else None
+    rows: list[Sequence[Scalar]] = []
+    for one in kept[:_MOST_ROWS]:
+        where: tuple[str | None, str | None] = (None, None)
+        if one.copies:
+            on = ", ".join(sorted(nodes[node] for node in one.copies.nodes if node in nodes))
+            where = on, ("no", "yes")[one.copies.is_spilled]
+        line = one.line or earlier
+        rows += [(one.path, one.size_bytes, phrase(one.why), one.maker, line, *where)]
+    folded = defaultdict[tuple[str, str], list[Kept]](list)
+    for one in kept[_MOST_ROWS:]:
+        folded[phrase(one.why), one.maker].append(one)
+    for told, some in [*folded.items()][:_MOST_PARTS]:
+        rows += [(counted(len(some), "more object"), _bytes(some), *told, None, None, None)]
+    note = _AT_NOTE * bool(earlier)
+    return _table("ray.objects", "Objects in Ray's stores", heads, rows, note)
+
+
+def _stores_table(told: Census, nodes: Mapping[str, str]) -> Table:
+    heads = {"node": "Node", "used_bytes": "In use", "limit_bytes": "Limit", "part": "Full"}
+    heads |= {"written_bytes": "Written to disk so far"}
+    rows = [
+        (nodes[n], used, limit, used / (limit or 1), disk) for n, used, limit, disk in told.stores
+    ]
+    return _table("ray.stores", "Object stores of Ray", heads, sorted(rows))
+
+
+def _anatomy(groups: Sequence[Group]) -> Anatomy:
+    """Return the tree; labels begin with a space, as paths are labels joined."""
+    parts: list[Part] = []
+
+    def add(label: str, kind: str, kept: Sequence[Kept], parent: int, count: int = 0) -> None:
+        disk, size = _spilled_bytes(kept), _bytes(kept)
+        path, own = below(parts[parent].path if parts else "", label), (size - disk) * (count > 0)
+        parts.append(Part(label, path, kind, parent, own, size - disk, disk, count=count or 1))
+
+    every = [one for _, kept in groups for one in kept]
+    add(_NAME, _objects(every), every, -1)
+    for why, kept in groups[:_MOST_ROWS]:
+        add(f" kept {phrase(why)}", _objects(kept), kept, 0)
+        at = len(parts) - 1
+        for one in kept[:_MOST_PARTS]:
+            add(f" {one.path}", ", ".join(filter(None, (one.maker, one.line))), [one], at, 1)
+        if rest := kept[_MOST_PARTS:]:
+            add(" others", "smaller", rest, at, len(rest))
+    if rest := [one for _, kept in groups[_MOST_ROWS:] for one in kept]:
+        add(" kept otherwise", "smaller", rest, 0, len(rest))
+    sizes = {name: getattr(parts[0], name) for name in ("in_band_bytes", "out_of_band_bytes")}
+    return Anatomy(name=_NAME, pickler="", parts=tuple(parts), **sizes)
+
+
+def footprint(names: Mapping[str, object], of: object = None) -> Trace:
+    """Return the document of what is in the stores now; of what something refers to, or of all."""
+    told = census()
+    kept = kept_objects(told, names, of)
+    groups, others = groups_of(kept), sorted({one.node for one in told.stores} - {told.node})
+    nodes = {told.node: "this node"} | {node: f"node {at}" for at, node in enumerate(others, 2)}
+    silent = f"{counted(told.silent, 'node')} did not answer: what is there is missing"
+    report = ProbeReport("ray", installed_version("ray"))
+    return Trace(
+        name=_NAME,
+        started="",
+        wall_ns=0,
+        producer=producer(),
+        summary=_summary(groups, told, kept),
+        findings=tuple(map(_finding, groups[:1])),
+        tables=(
+            holders_table(groups, told),
+            _objects_table(kept, nodes),
+            _stores_table(told, nodes),
+        ),
+        anatomies=(_anatomy(groups),) if kept else (),
+        quality=Quality(probes=(report,), notes=(silent,) * bool(told.silent)),
+        environment=describe_environment(),
+    )
+
+
+def _summary(groups: Sequence[Group], told: Census, kept: Sequence[Kept]) -> Summary:
+    sums = [sum(each) for each in zip(*(one[1:] for one in told.stores), strict=True)]
+    (used, limit, disk), nodes = map(format_bytes, sums), len(told.stores)
+    facts = [f"{used} of {limit} in use{f' on {nodes} nodes' * (nodes > 1)}"]
+    if not kept:
+        return Summary("no object is in Ray's object stores", tuple(facts))
+    facts += [f"{counted(len(kept), 'object')} of {format_bytes(_bytes(kept))}"]
+    facts += [f"{disk} written to disk so far"] * bool(sums[2])
+    size = _bytes(groups[0][1])
+    of = "of" if size <= sums[1] else "for a store of"
+    return Summary(
+        shortened(f"{format_bytes(size)} {of} {limit}: {cause_of(groups[0])}"), tuple(facts)
+    )
+
+
+def _finding(group: Group) -> Finding:
+    why, kept = group
+    evidence = {
+        "objects": len(kept),
+        "total_bytes": _bytes(kept),
+        "spilled_bytes": _spilled_bytes(kept),
+    }
+    ends = "; ".join(filter(None, (REASONS[kind][2] for kind, _ in why)))
+    cause, remedy = cause_of(group), remedy_of(kept)
+    return Finding("ray.objects-kept", "info", cause, evidence, remedy, because=ends)

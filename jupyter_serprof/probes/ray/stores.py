@@ -1,0 +1,185 @@
+"""What the processes of Ray say of the objects in its stores: all that depends on Ray's version.
+
+Each raylet tells how full its store is, and for each process on its node in which objects that has
+a part. Where copies are this process knows of what it owns or borrows, without a call.
+Source: Ray 2.60.0, ray/_private/internal_api.py:node_stats, which needs grpcio; ``CoreWorkerStats``
+and ``ObjectRefInfo`` of src/ray/protobuf/common.proto; src/ray/common/id.h.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from jupyter_serprof.model import ProbeUnavailable
+from jupyter_serprof.probes.ray.road import name_of
+from jupyter_serprof.probes.ray.tasks import DEAD, _asked, _reader, is_alive, own_state
+
+_PATIENCE_S, _AT_ONCE = 10.0, 8
+#: The first bytes of an id are the task that made the object, the others the number of its result;
+#: that of its first put is this.
+TASK_BYTES, _FIRST_PUT = 24, 100_000_001
+_DRIVER = 1
+_NO_GRPC = 'who holds which object is asked of the raylets by grpcio. Run: pip install "grpcio"'
+_NO_RAY = "there are no object stores: Ray is not connected here. Run: ray.init()"
+
+
+class Holding(NamedTuple):
+    """What one process has to do with one object.
+
+    Attributes
+    ----------
+    local, submitted, inside, is_mapped
+        References of Python, tasks that are not over and take it, the objects that it is inside of,
+        and whether a value that lies in the store is alive.
+    task
+        As whose argument it came there; "" where that is unknown.
+    """
+
+    ident: bytes
+    size_bytes: int | None
+    worker: bytes
+    actor: bytes
+    is_driver: bool
+    local: int
+    submitted: int
+    inside: tuple[bytes, ...]
+    is_mapped: bool
+    task: str
+
+
+class Store(NamedTuple):
+    """The object store of a node; ``written_bytes`` are all that it spilled since it began."""
+
+    node: str
+    used_bytes: int
+    limit_bytes: int
+    written_bytes: int
+
+
+class Census(NamedTuple):
+    """What all raylets said, the ids of this process and of its node, and how many are silent."""
+
+    stores: list[Store]
+    holdings: list[Holding]
+    worker: bytes
+    node: str
+    silent: int
+
+
+def number_of(ident: bytes) -> tuple[bool, int]:
+    """Tell an object that was put from the result of a task; and which one it is, from 1 on."""
+    count = int.from_bytes(ident[TASK_BYTES:], "little")
+    return count >= _FIRST_PUT, count - (_FIRST_PUT - 1) * (count >= _FIRST_PUT)
+
+
+def census() -> Census:
+    """Ask every raylet for its store, and for what the processes of its node hold.
+
+    Raises
+    ------
+    ProbeUnavailable
+        Where Ray does not run or does not answer, and without grpcio.
+    """
+    worker = getattr(sys.modules.get("ray._private.worker"), "global_worker", None)
+    if worker is None or not worker.connected or not hasattr(worker, "core_worker"):
+        raise ProbeUnavailable(_NO_RAY)
+    if find_spec("grpc") is None:
+        raise ProbeUnavailable(_NO_GRPC)
+    until = time.monotonic() + _PATIENCE_S
+    try:
+        if not is_alive():
+            raise ProbeUnavailable(DEAD)
+        nodes = [one for one in _asked(own_state().node_table, until) if one["Alive"]]
+        told = _asked(partial(_told, nodes), until)
+    except (TimeoutError, InterruptedError):
+        raise ProbeUnavailable(DEAD) from None
+    stores = [_store(node["NodeID"], reply.store_stats) for node, reply in told]
+    processes = [one for _, reply in told for one in reply.core_workers_stats]
+    holdings = [_holding(one, each) for one in processes for each in one.object_refs]
+    core = worker.core_worker
+    own, node = bytes(core.get_worker_id().binary()), str(core.get_current_node_id().hex())
+    return Census(stores, holdings, own, node, len(nodes) - len(told))
+
+
+def _told(nodes: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
+    ask = import_module("ray._private.internal_api").node_stats
+
+    def one(node: dict[str, Any]) -> Any:  # noqa: ANN401  (Ray has no types here)
+        with suppress(Exception):  # a node that goes meanwhile; the others count
+            return ask(node["NodeManagerAddress"], node["NodeManagerPort"])
+
+    with ThreadPoolExecutor(min(_AT_ONCE, len(nodes) or 1), "serprof-ray") as pool:
+        return [pair for pair in zip(nodes, pool.map(one, nodes), strict=True) if pair[1]]
+
+
+def _store(node: str, stats: Any) -> Store:  # noqa: ANN401
+    used, limit = stats.object_store_bytes_used, stats.object_store_bytes_avail
+    return Store(node, int(used), int(limit), int(stats.spilled_bytes_total))
+
+
+def _holding(process: Any, each: Any) -> Holding:  # noqa: ANN401
+    actor = bytes(process.actor_id)
+    return Holding(
+        bytes(each.object_id),
+        int(each.object_size) if each.object_size >= 0 else None,
+        bytes(process.worker_id),
+        actor if actor.strip(b"\xff") else b"",
+        process.worker_type == _DRIVER,
+        int(each.local_ref_count),
+        int(each.submitted_task_ref_count),
+        tuple(map(bytes, each.contained_in_owned)),
+        bool(each.pinned_in_memory),
+        # It says "(deserialize task arg) module.function" of what came as an argument.
+        each.call_site.partition(" arg) ")[2].rpartition(".")[2],
+    )
+
+
+class Copies(NamedTuple):
+    """The nodes that have an object in memory, whether it was spilled, and its size."""
+
+    nodes: tuple[str, ...]
+    is_spilled: bool
+    size_bytes: int | None
+
+
+def copies_of(idents: Collection[bytes]) -> dict[bytes, Copies]:
+    """Return where objects are, of those that this process knows."""
+    ray, core = sys.modules["ray"], sys.modules["ray._private.worker"].global_worker.core_worker
+    known = {bytes.fromhex(one.decode()) for one in core.get_all_reference_counts()}
+    # Each counts itself until it goes. One that skips that takes a reference of the user along.
+    refs = [ray.ObjectRef(one) for one in known & set(idents)]
+    ask = getattr(
+        core, "get_local_object_locations", partial(ray.experimental.get_object_locations)
+    )
+    return {
+        bytes(ref.binary()): Copies(tuple(told["node_ids"]), told["did_spill"], told["object_size"])
+        for ref, told in ask(refs).items()
+    }
+
+
+def task_names(wanted: Collection[bytes]) -> dict[bytes, str]:
+    """Return the names of tasks that Ray's events tell of; by their ids without the first byte."""
+    with suppress(Exception):  # private to Ray: they have no names then
+        until = time.monotonic() + _PATIENCE_S / 5
+        events = _asked(_reader() or list, until) if wanted else ()
+        told = {bytes(event.task_id)[1:]: event.task_info for event in events}
+        return {ident: name_of(told[ident]) for ident in told.keys() & set(wanted)}
+    return {}
+
+
+def actor_names(wanted: Collection[bytes]) -> dict[bytes, str]:
+    """Return the classes of actors, by their ids."""
+    until, found = time.monotonic() + _PATIENCE_S / 5, dict[bytes, str]()
+    with suppress(Exception):  # as above
+        for actor in wanted:
+            told = _asked(partial(own_state().actor_table, actor.hex()), until)
+            found[actor] = str(told["ActorClassName"]).rpartition(".")[2]
+    return found

@@ -1,0 +1,265 @@
+"""Who holds what in Ray's object stores: each leak has its reason, and looking holds nothing."""
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import ray
+
+import jupyter_serprof as sp
+from clusters.seen import column, table
+from jupyter_serprof.model import ProbeUnavailable, Trace, UsageError
+from jupyter_serprof.probes.ray import holders, stores
+from jupyter_serprof.views.text import text
+
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
+
+_PATIENCE_S = 30
+_COUNT = 200_000
+#: Of an array of so many floats in a store: with what Ray writes beside it.
+_BYTES = 8 * _COUNT + 251
+
+
+def _array(count: int = _COUNT) -> Any:
+    return np.ones(count)
+
+
+def _remote(function: Any, **options: Any) -> Any:
+    return ray.remote(**options)(function) if options else ray.remote(function)
+
+
+def _core() -> Any:
+    worker: Any = ray._private.worker.global_worker
+    return worker.core_worker
+
+
+def _kept(document: Trace) -> dict[str, tuple[int, str]]:
+    """Return how many objects each reason keeps, and what lets them go."""
+    columns = (column(document, "ray.holders", key) for key in ("name", "count", "code"))
+    return {name: (count, code) for name, count, code in zip(*columns, strict=True)}
+
+
+def _row(document: Trace, path: str) -> dict[str, Any]:
+    found = table(document, "ray.objects")
+    [line] = [line for line in found.rows if line[0] == path]
+    return dict(zip((entry.key for entry in found.columns), line, strict=True))
+
+
+def _told(names: Mapping[str, object], wanted: Callable[[Trace], object]) -> Trace:
+    """Return what is told once it is as wanted: workers report their references a little later."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        document = sp.objects(names=names)
+        if wanted(document) or time.monotonic() > deadline:
+            return document
+        time.sleep(0.1)
+
+
+@pytest.fixture(autouse=True)
+def _empty_store() -> None:
+    """Other tests' objects have gone when a test begins."""
+    gc.collect()
+    assert not _told({}, lambda told: not told.anatomies).anatomies
+
+
+def _list() -> tuple[dict[str, object], str, str]:
+    make = _remote(lambda: np.ones(_COUNT), num_cpus=0)
+    refs = [make.options(name="make").remote() for _ in range(2)]
+    ray.wait(refs, num_returns=2)
+    return {"refs": refs}, "by the variable `refs`", "del refs"
+
+
+def _value() -> tuple[dict[str, object], str, str]:
+    return {"arr": ray.get(ray.put(_array()))[5:]}, "by the zero-copy value `arr`", "del arr"
+
+
+def _values() -> tuple[dict[str, object], str, str]:
+    values = ray.get([ray.put(_array()) for _ in range(3)])
+    return {"values": values}, "by the zero-copy value `values`", "del values"
+
+
+def _inside() -> tuple[dict[str, object], str, str]:
+    return {"box": ray.put([ray.put(_array())])}, "inside `box`", "del box"
+
+
+def _attribute() -> tuple[dict[str, object], str, str]:
+    job = type("Job", (), {})()
+    job.parts = {"a": (ray.put(_array()),)}
+    return {"job": job}, "by the variable `job`", "del job"
+
+
+def _both() -> tuple[dict[str, object], str, str]:
+    ref = ray.put(_array())
+    named = "by the variable `ref` and by the zero-copy value `arr`"
+    return {"ref": ref, "arr": ray.get(ref)}, named, "del arr, ref"
+
+
+@pytest.mark.parametrize("make", [_list, _value, _values, _inside, _attribute, _both])
+def test_what_variables_keep_is_named_and_the_remedy_lets_it_go(
+    make: Callable[[], tuple[dict[str, object], str, str]],
+) -> None:
+    """A list of references, an array that was got without a copy, one that is in another object."""
+    names, reason, remedy = make()
+
+    document = sp.objects(names=names)
+    kept = _kept(document)
+
+    assert kept[reason][1] == remedy
+    exec(remedy, names)  # noqa: S102  (as who pastes it)
+    gone = _told(names, lambda told: not told.anatomies)
+    assert gone.summary is not None
+    assert gone.summary.headline == "no object is in Ray's object stores"
+
+
+def _holder() -> Any:
+    """Return an actor that keeps what it is given; its class travels by value."""
+
+    class Holder:
+        def refer(self, refs: Any) -> None:
+            self.kept = refs
+
+        def use(self, refs: Any) -> None:
+            self.kept = ray.get(refs)
+
+    return _remote(Holder, num_cpus=0).remote()
+
+
+@pytest.mark.parametrize("method", ["refer", "use"])
+def test_what_an_actor_keeps_is_told_by_its_class(method: str) -> None:
+    """References, and values that it got; nothing of the notebook would let them go."""
+    actor = _holder()
+    ray.get(getattr(actor, method).remote([ray.put(_array())]))
+
+    document = _told({"actor": actor}, lambda told: list(_kept(told)) == ["by actor `Holder`"])
+
+    assert _kept(document) == {"by actor `Holder`": (1, "")}
+    assert [finding.remedy for finding in document.findings] == [""]
+    assert "the actor has to drop it, or to end" in text(document)
+    ray.kill(actor)
+
+
+def test_an_argument_of_a_task_that_is_not_over_is_told_with_the_task(tmp_path: Path) -> None:
+    """Also what was given by value (ray#25779): it goes when the task is over."""
+    go = tmp_path / "go"
+
+    def await_go(_: object) -> None:
+        while not go.exists():
+            time.sleep(0.01)
+
+    ref = _remote(await_go, num_cpus=0).remote(_array())
+    named = "as argument of `await_go`"
+    document = _told({"ref": ref}, lambda told: named in _kept(told))
+    go.touch()
+    ray.get(ref)
+
+    assert _kept(document) == {named: (1, "")}
+    assert not _told({}, lambda told: not told.anatomies).anatomies
+
+
+def test_a_loop_of_puts_and_gets_keeps_its_last_turn() -> None:
+    """The program of ray#31421: what its variables name is all that there is."""
+    process = _remote(lambda _: np.ones(_COUNT), num_cpus=0)
+    for _ in range(3):
+        data = ray.put(_array())
+        ref = process.remote(data)
+        ray.get(ref)
+    reasons = {"by the variable `data`": (1, "del data"), "by the variable `ref`": (1, "del ref")}
+
+    names = {"data": data, "ref": ref}
+    document = _told(names, lambda told: _kept(told) == reasons)
+
+    assert _kept(document) == reasons
+    assert _row(document, "data")["nodes"] == "this node"
+
+
+def test_makers_sizes_and_lines_are_told() -> None:
+    """By its id an object says who made it; by a recording of it where that was typed."""
+
+    def putter() -> list[Any]:
+        return [ray.put(np.ones(200_000))]
+
+    make = _remote(putter, num_cpus=0)
+    earlier = ray.put(_array())
+    with sp.record():
+        ref = ray.put(_array())
+        outer = make.remote()
+    names: dict[str, Any] = {"ref": ref, "outer": outer, "inner": ray.get(outer)}
+    names["earlier"] = earlier
+
+    document = sp.objects(names=names)
+
+    row, inner = _row(document, "ref"), _row(document, "inner[0]")
+    assert (row["task"], row["bytes"], row["spilled"]) == ("put here", _BYTES, "no")
+    assert row["code"].startswith("test_ray_objects.py:")
+    assert (inner["task"], inner["bytes"]) == ("put in `putter`", _BYTES)
+    assert inner["why"] == "by the variable `inner` and inside `outer`"
+    assert _row(document, "earlier")["code"] == "before the recording"
+    assert document.anatomies[0].total_bytes == 3 * _BYTES
+
+
+def test_looking_changes_no_count_and_keeps_nothing() -> None:
+    """The object of a variable goes when the variable goes, whoever looked before."""
+    refs = [ray.put(_array()) for _ in range(3)]
+    before = _core().get_all_reference_counts()
+
+    document = sp.objects(names={"refs": refs})
+    with pytest.raises(UsageError, match="no reference of Ray"):
+        sp.objects(5, names={"refs": refs})
+
+    assert _core().get_all_reference_counts() == before
+    refs.clear()
+    assert _core().get_all_reference_counts() == {}
+    assert document.summary is not None
+    assert len(document.summary.headline) <= 90
+
+
+def test_only_what_is_asked_for_is_told() -> None:
+    """A reference, a container of references, or a value that was got."""
+    refs = [ray.put(_array(1_000 * (at + 1))) for at in range(3)]
+    value = ray.get(refs[2])
+    names = {"refs": refs, "value": value}
+
+    told = [sp.objects(of, names=names) for of in (refs[0], refs[:2], value)]
+
+    assert [column(one, "ray.objects", "path") for one in told] == [
+        ["refs[0]"],
+        ["refs[1]", "refs[0]"],
+        ["refs[2]"],
+    ]
+
+
+def test_of_many_objects_few_are_rows_and_all_are_counted() -> None:
+    """The others are folded by who made and who keeps them."""
+    refs = [ray.put(at) for at in range(500)]
+
+    document = sp.objects(names={"refs": refs})
+
+    sizes = column(document, "ray.objects", "bytes")
+    assert column(document, "ray.holders", "count") == [500]
+    assert column(document, "ray.objects", "path")[-1] == "420 more objects"
+    assert sum(sizes) == column(document, "ray.holders", "bytes")[0]
+    assert len(document.anatomies[0].parts) < 20
+    assert sum(part.self_bytes for part in document.anatomies[0].parts) == sum(sizes)
+
+
+def test_without_answers_or_grpcio_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One remedy each, and no traceback from inside of Ray."""
+    monkeypatch.setattr(stores, "is_alive", lambda: False)
+    with pytest.raises(ProbeUnavailable, match=r"ray\.shutdown\(\), then ray\.init\(\)"):
+        sp.objects()
+    monkeypatch.setattr(stores, "find_spec", lambda _: None)
+    with pytest.raises(ProbeUnavailable, match='pip install "grpcio"'):
+        sp.objects()
+
+
+def test_the_lines_that_are_noted_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last ones stay."""
+    monkeypatch.setattr(holders, "_MOST_LINES", 3)
+    for at in range(5):
+        holders.note_line(bytes([0, at]))
+
+    assert [key[0] for key in holders._LINES][-3:] == [2, 3, 4]
