@@ -13,7 +13,7 @@ from typed_code import DASK_CODE, RAY_CODE
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings import RULES, find
 from jupyter_serprof.model import Finding, Limits, Quality, Trace, from_document, to_document
-from jupyter_serprof.model.trace import FORKED, NO_WORKER
+from jupyter_serprof.model.trace import FORKED, NO_WORKER, Table, TableColumn
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.objects.ask import holds_objects
 from jupyter_serprof.testing import make_trace
@@ -334,6 +334,18 @@ def cold(start_ms: float, import_ms: float = 0, wall_ms: float = 250) -> Trace:
     return make_trace(spans, wall_ms=wall_ms)
 
 
+def spilled(spilled_ms: float, code: str | None = None, at: float = 10) -> Trace:
+    """Return two puts of 100 ms, one of which waited until others were spilled."""
+    note = {"spilled_ns": round(spilled_ms * 1e6), "spilled_bytes": 80_000_000}
+    puts = [("ray.store", CALLER, at * n, at, 10**7, -1, note if n else None) for n in range(2)]
+    heads = ("name", "count", "bytes", "code")
+    row = ("by the variable `keep`", 8, 160_000_000, code)
+    columns = tuple(TableColumn(head, head) for head in heads)
+    table = Table("ray.holders", "", columns, (row,))
+    trace = make_trace(puts, wall_ms=30)
+    return trace if code is None else replace(trace, tables=(table,))
+
+
 #: rule -> (below the threshold, at it); what is found at it is told in tests/data/told
 def tasks_died(workers: int, calls: int = 1) -> Trace:
     """Return a task that lived, and workers that died while executing tasks."""
@@ -532,6 +544,11 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (cold(49.9), cold(50)),
         (cold(20, 29.9), cold(20, 30)),
         (cold(51, wall_ms=256), cold(51)),
+    ],
+    "ray.spilling": [
+        (spilled(9.9), spilled(10)),
+        (spilled(9.9, "del keep"), spilled(10, "del keep")),
+        (spilled(9.9, ""), spilled(10, "")),
     ],
     "ray.worker-died": [
         (tasks_died(0), tasks_died(1)),

@@ -1,6 +1,10 @@
 """Who holds what in Ray's object stores: each leak has its reason, and looking holds nothing."""
 
+import ast
 import gc
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -263,3 +267,48 @@ def test_the_lines_that_are_noted_are_bounded(monkeypatch: pytest.MonkeyPatch) -
         holders.note_line(bytes([0, at]))
 
     assert [key[0] for key in holders._LINES][-3:] == [2, 3, 4]
+
+
+_SPILLS = """
+import sys
+import numpy as np, ray
+import jupyter_serprof as sp
+ray.init(num_cpus=1, include_dashboard=False, object_store_memory=80_000_000,
+         log_to_driver=False, _temp_dir=sys.argv[1])
+keep = []
+with sp.record("fill") as recording:
+    for at in range(12):
+        keep.append(ray.put(np.full(1_250_000, at)))
+found = [one for one in recording.trace.findings if one.rule == "ray.spilling"]
+waits = [(s.details or {}).get("spilled_ns", 0) for s in recording.trace.spans]
+now = sp.objects()
+print(repr([(one.because, one.remedy, one.share) for one in found]))
+print(repr((max(waits) / recording.trace.wall_ns, now.summary.headline)))
+print(repr([row[-1] for row in now.tables[1].rows].count("yes")))
+"""
+
+
+def test_a_store_that_is_full_tells_who_fills_it(tmp_path: Path) -> None:
+    """Puts that wait until others are on disk: the variable that keeps them, and what to type."""
+    folder = tempfile.mkdtemp(prefix="sp")
+    script = tmp_path / "fill.py"
+    script.write_text(_SPILLS)
+
+    run = [sys.executable, str(script), folder]
+    ran = subprocess.run(run, capture_output=True, text=True, check=False, timeout=200)
+
+    lines = [line for line in ran.stdout.splitlines() if line[:1] in "[(" or line.isdigit()]
+    assert len(lines) == 3, ran.stderr[-2_000:]
+    told, (waited, headline), spilled = map(ast.literal_eval, lines)
+    assert (
+        headline
+        == "120 MB for a store of 80.0 MB: 12 objects put here are kept by the variable `keep`"
+    )
+    assert spilled > 0
+    assert waited > 0
+    if waited > 0.4:
+        [(because, remedy, share)] = told
+        kept = "12 objects of 120 MB kept by the variable `keep`"
+        assert because == f"the object store was full: {kept}"
+        assert remedy == "del keep   # as soon as nothing needs it"
+        assert share > 1 / 3

@@ -217,6 +217,7 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
             if key != _STORE and not _is_used_again(key, row, trace):
                 continue
             touching = (i for i, span in indexed(trace, key) if number(span, "minor_faults"))
+            spilled_ns = sum(number(span, "spilled_ns") or 0 for _, span in indexed(trace, key))
             yield Finding(
                 "memory.first-touch",
                 "info",
@@ -225,7 +226,7 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
                 "",
                 spans=_pointed(touching),
                 because=f"making {format_count(faults)} pages took longer than copying{later}",
-                share=self_share(trace, key),
+                share=max(0.0, self_share(trace, key) - spilled_ns / max(1, trace.wall_ns)),
             )
 
 

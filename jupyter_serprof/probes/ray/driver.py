@@ -46,6 +46,7 @@ from jupyter_serprof.probes.ray.agents import (
     join,
     quit_agents,
 )
+from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_line
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks
 from jupyter_serprof.probes.ray.references import (
@@ -356,6 +357,8 @@ class RayDriverProbe(Probe):
             tell_habits(submitted, FUNCTIONS, METHODS)
             if self._seen.missing:
                 note_unseen_roads(run.drafts, submitted)
+        if not (silent or self._is_client) and has_raylet():
+            tell_spills(run)
         if self._agents is not None and not silent:
             self._agents.forget()
 

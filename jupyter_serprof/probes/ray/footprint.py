@@ -6,9 +6,14 @@ below it the largest objects: ``out_of_band_bytes`` were spilled, ``in_band_byte
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
 
+from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.machine import describe_environment, installed_version, producer
 from jupyter_serprof.model import Anatomy, Finding, Part, Summary, Table, TableColumn, Trace
 from jupyter_serprof.model.anatomy import below
@@ -23,6 +28,8 @@ _NAME = "object stores"
 _UNITS = {"count": "count", "part": "ratio"}
 _EARLIER = "before the recording"
 _AT_NOTE = "At: what a recording saw being put or submitted here"
+#: What waits where a store is full; from such a part of the time on it is told for whom.
+_STORING, _WORTH, _MOST_FILES = ("ray.store", "ray.outputs", "ray.task.put"), 3, 2_000
 #: The objects that the same reasons keep alive.
 Group = tuple[tuple[Reason, ...], list[Kept]]
 
@@ -204,3 +211,25 @@ def _finding(group: Group) -> Finding:
     ends = "; ".join(filter(None, (REASONS[kind][2] for kind, _ in why)))
     cause, remedy = cause_of(group), remedy_of(kept)
     return Finding("ray.objects-kept", "info", cause, evidence, remedy, because=ends)
+
+
+def tell_spills(run: Page) -> None:
+    """Tell puts and outputs for how long they waited until others were spilled; and who fills it.
+
+    A file of spilled objects was written last when what needs the room went on. Source: Ray 2.60.0,
+    ray/_private/external_storage.py; files in another folder than that of the session are not seen.
+    """
+    node = sys.modules["ray._private.worker"].global_worker.node
+    files = Path(node.get_session_dir_path()).glob("ray_spilled_objects*/*") if node else ()
+    stats = (file.stat() for file in islice(files, _MOST_FILES))
+    written = [(stat.st_mtime_ns - run.wall_offset, stat.st_size) for stat in stats]
+    waiting = [draft for draft in run.drafts if draft.stage in _STORING and not draft.is_dropped]
+    for at, size in written:
+        for draft in [draft for draft in waiting if draft.start <= at <= draft.end]:
+            draft.details["spilled_ns"] = max(at - draft.start, draft.details.get("spilled_ns", 0))
+            draft.details["spilled_bytes"] = draft.details.get("spilled_bytes", 0) + size
+            size = 0  # noqa: PLW2901  (told once)
+    waited_ns = sum(draft.details.get("spilled_ns", 0) for draft in waiting)
+    if _WORTH * waited_ns >= run.end - run.start:
+        with suppress(Exception):  # who holds them is not known then
+            run.tables.append(footprint(vars(sys.modules["__main__"])).tables[0])
