@@ -143,7 +143,10 @@ def _document(doc: Trace | Sweep) -> Iterator[str]:
     if isinstance(doc, Trace):
         for anatomy in doc.anatomies:
             yield from anatomy_markdown(anatomy, f"{headline} {facts}")
-    yield stages_table(doc) if isinstance(doc, Trace) else _runs_table(doc)
+    if not isinstance(doc, Trace):
+        yield _runs_table(doc)
+    elif doc.wall_ns or not doc.anatomies:
+        yield stages_table(doc)
     yield from remarks.remark_blocks(remarks.findings_of(doc, None))
     environment = ", ".join(f"{key} {value}" for key, value in doc.environment.items())
     origin = ", ".join(part for part in (doc.producer, environment) if part)

@@ -74,31 +74,31 @@ def _list() -> tuple[dict[str, object], str, str]:
     make = _remote(lambda: np.ones(_COUNT), num_cpus=0)
     refs = [make.options(name="make").remote() for _ in range(2)]
     ray.wait(refs, num_returns=2)
-    return {"refs": refs}, "by the variable `refs`", "del refs"
+    return {"refs": refs}, "by variable refs", "del refs"
 
 
 def _value() -> tuple[dict[str, object], str, str]:
-    return {"arr": ray.get(ray.put(_array()))[5:]}, "by the zero-copy value `arr`", "del arr"
+    return {"arr": ray.get(ray.put(_array()))[5:]}, "by value arr", "del arr"
 
 
 def _values() -> tuple[dict[str, object], str, str]:
     values = ray.get([ray.put(_array()) for _ in range(3)])
-    return {"values": values}, "by the zero-copy value `values`", "del values"
+    return {"values": values}, "by value values", "del values"
 
 
 def _inside() -> tuple[dict[str, object], str, str]:
-    return {"box": ray.put([ray.put(_array())])}, "inside `box`", "del box"
+    return {"box": ray.put([ray.put(_array())])}, "inside box", "del box"
 
 
 def _attribute() -> tuple[dict[str, object], str, str]:
     job = type("Job", (), {})()
     job.parts = {"a": (ray.put(_array()),)}
-    return {"job": job}, "by the variable `job`", "del job"
+    return {"job": job}, "by variable job", "del job"
 
 
 def _both() -> tuple[dict[str, object], str, str]:
     ref = ray.put(_array())
-    named = "by the variable `ref` and by the zero-copy value `arr`"
+    named = "by variable ref and by value arr"
     return {"ref": ref, "arr": ray.get(ref)}, named, "del arr, ref"
 
 
@@ -138,9 +138,9 @@ def test_what_an_actor_keeps_is_told_by_its_class(method: str) -> None:
     actor = _holder()
     ray.get(getattr(actor, method).remote([ray.put(_array())]))
 
-    document = _told({"actor": actor}, lambda told: list(_kept(told)) == ["by actor `Holder`"])
+    document = _told({"actor": actor}, lambda told: list(_kept(told)) == ["by actor Holder"])
 
-    assert _kept(document) == {"by actor `Holder`": (1, "")}
+    assert _kept(document) == {"by actor Holder": (1, "")}
     assert [finding.remedy for finding in document.findings] == [""]
     assert "the actor has to drop it, or to end" in text(document)
     ray.kill(actor)
@@ -155,7 +155,7 @@ def test_an_argument_of_a_task_that_is_not_over_is_told_with_the_task(tmp_path: 
             time.sleep(0.01)
 
     ref = _remote(await_go, num_cpus=0).remote(_array())
-    named = "as argument of `await_go`"
+    named = "as argument of await_go"
     document = _told({"ref": ref}, lambda told: named in _kept(told))
     go.touch()
     ray.get(ref)
@@ -171,7 +171,7 @@ def test_a_loop_of_puts_and_gets_keeps_its_last_turn() -> None:
         data = ray.put(_array())
         ref = process.remote(data)
         ray.get(ref)
-    reasons = {"by the variable `data`": (1, "del data"), "by the variable `ref`": (1, "del ref")}
+    reasons = {"by variable data": (1, "del data"), "by variable ref": (1, "del ref")}
 
     names = {"data": data, "ref": ref}
     document = _told(names, lambda told: _kept(told) == reasons)
@@ -199,8 +199,8 @@ def test_makers_sizes_and_lines_are_told() -> None:
     row, inner = _row(document, "ref"), _row(document, "inner[0]")
     assert (row["task"], row["bytes"], row["spilled"]) == ("put here", _BYTES, "no")
     assert row["code"].startswith("test_ray_objects.py:")
-    assert (inner["task"], inner["bytes"]) == ("put in `putter`", _BYTES)
-    assert inner["why"] == "by the variable `inner` and inside `outer`"
+    assert (inner["task"], inner["bytes"]) == ("put in putter", _BYTES)
+    assert inner["why"] == "by variable inner and inside outer"
     assert _row(document, "earlier")["code"] == "before the recording"
     assert document.anatomies[0].total_bytes == 3 * _BYTES
 
@@ -288,6 +288,9 @@ print(repr([row[-1] for row in now.tables[1].rows].count("yes")))
 """
 
 
+_FILLED = "12 objects put here are kept by the variable `keep`"
+
+
 def test_a_store_that_is_full_tells_who_fills_it(tmp_path: Path) -> None:
     """Puts that wait until others are on disk: the variable that keeps them, and what to type."""
     folder = tempfile.mkdtemp(prefix="sp")
@@ -300,15 +303,12 @@ def test_a_store_that_is_full_tells_who_fills_it(tmp_path: Path) -> None:
     lines = [line for line in ran.stdout.splitlines() if line[:1] in "[(" or line.isdigit()]
     assert len(lines) == 3, ran.stderr[-2_000:]
     told, (waited, headline), spilled = map(ast.literal_eval, lines)
-    assert (
-        headline
-        == "120 MB for a store of 80.0 MB: 12 objects put here are kept by the variable `keep`"
-    )
+    assert headline == f"120 MB for a store of 80.0 MB: {_FILLED}"
     assert spilled > 0
     assert waited > 0
     if waited > 0.4:
         [(because, remedy, share)] = told
-        kept = "12 objects of 120 MB kept by the variable `keep`"
+        kept = "12 objects of 120 MB kept by variable keep"
         assert because == f"the object store was full: {kept}"
         assert remedy == "del keep   # as soon as nothing needs it"
         assert share > 1 / 3

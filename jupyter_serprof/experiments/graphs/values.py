@@ -237,7 +237,7 @@ def _listed(name: str, value: Any) -> Listed:  # noqa: ANN401
     with suppress(Exception):  # refused, or not there
         partitions = value.npartitions if isinstance(value.npartitions, int) else None
     futures = persisted_futures([value])
-    state = "" if futures is None else "on the cluster" if futures else "not spilled"
+    state = "" if futures is None else "on the cluster" if futures else "in memory"
     return Listed(name, " ".join(_kind(value)), partitions, tasks, layers, state)
 
 

@@ -6,10 +6,12 @@ below it the largest objects: ``out_of_band_bytes`` were spilled, ``in_band_byte
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -26,6 +28,8 @@ from jupyter_serprof.probes.ray.stores import Census, census
 _MOST_ROWS, _MOST_PARTS = 80, 12
 _NAME = "object stores"
 _UNITS = {"count": "count", "part": "ratio"}
+_STORES = {"node": "Node", "used_bytes": "In use", "limit_bytes": "Limit", "part": "Full"}
+_STORES |= {"written_bytes": "Written to disk so far"}
 _EARLIER = "before the recording"
 _AT_NOTE = "At: what a recording saw being put or submitted here"
 #: What waits where a store is full; from such a part of the time on it is told for whom.
@@ -34,11 +38,17 @@ _STORING, _WORTH, _MOST_FILES = ("ray.store", "ray.outputs", "ray.task.put"), 3,
 Group = tuple[tuple[Reason, ...], list[Kept]]
 
 
-def phrase(why: Iterable[Reason]) -> str:
+@lru_cache
+def phrase(why: tuple[Reason, ...]) -> str:
     """Return why objects are kept, to stand behind "kept"."""
     return " and ".join(
         REASONS[kind][0].format(code_text(name)) if name else REASONS[kind][1] for kind, name in why
     )
+
+
+def _short(words: str) -> str:
+    """Return words for a column: without articles and marks of code."""
+    return re.sub("the (zero-copy )?|`", "", words)
 
 
 def groups_of(kept: Iterable[Kept]) -> list[Group]:
@@ -90,19 +100,11 @@ def _table(
 def holders_table(groups: Sequence[Group], told: Census) -> Table:
     """Return the totals by reason, against what all stores may hold."""
     heads = {"name": "Kept", "count": "Objects", "bytes": "Bytes", "spilled_bytes": "Spilled"}
-    limit = sum(one.limit_bytes for one in told.stores) or 1
-    rows = [
-        (
-            phrase(why),
-            len(kept),
-            _bytes(kept),
-            _spilled_bytes(kept),
-            _bytes(kept) / limit,
-            remedy_of(kept),
-        )
-        for why, kept in groups[:_MOST_ROWS]
-    ]
     heads |= {"part": "Of the stores", "code": "To let go"}
+    limit, rows = sum(one.limit_bytes for one in told.stores) or 1, list[Sequence[Scalar]]()
+    for why, kept in groups[:_MOST_ROWS]:
+        sizes = (size := _bytes(kept)), _spilled_bytes(kept), size / limit
+        rows += [(_short(phrase(why)), len(kept), *sizes, remedy_of(kept))]
     return _table("ray.holders", "Who keeps objects in Ray's stores", heads, rows)
 
 
@@ -110,30 +112,19 @@ def _objects_table(kept: Sequence[Kept], nodes: Mapping[str, str]) -> Table:
     heads = {"path": "Object", "bytes": "Size", "why": "Kept", "task": "Made by"}
     heads |= {"code": "At", "nodes": "Copies on", "spilled": "Spilled"}
     earlier = _EARLIER if any(one.line for one in kept) else None
-    rows: list[Sequence[Scalar]] = []
-    for one in kept[:_MOST_ROWS]:
-        where: tuple[str | None, str | None] = (None, None)
-        if one.copies:
-            on = ", ".join(sorted(nodes[node] for node in one.copies.nodes if node in nodes))
-            where = on, ("no", "yes")[one.copies.is_spilled]
-        line = one.line or earlier
-        rows += [(one.path, one.size_bytes, phrase(one.why), one.maker, line, *where)]
-    folded = defaultdict[tuple[str, str], list[Kept]](list)
-    for one in kept[_MOST_ROWS:]:
-        folded[phrase(one.why), one.maker].append(one)
+    rows, folded = list[Sequence[Scalar]](), defaultdict[tuple[str, str], list[Kept]](list)
+    for at, one in enumerate(kept):
+        told = _short(phrase(one.why)), _short(one.maker)
+        if at >= _MOST_ROWS:
+            folded[told].append(one)
+            continue
+        on = one.copies and ", ".join(sorted(nodes.get(node, "?") for node in one.copies.nodes))
+        is_spilled = one.copies and ("no", "yes")[one.copies.is_spilled]
+        rows += [(one.path, one.size_bytes, *told, one.line or earlier, on, is_spilled)]
     for told, some in [*folded.items()][:_MOST_PARTS]:
         rows += [(counted(len(some), "more object"), _bytes(some), *told, None, None, None)]
     note = _AT_NOTE * bool(earlier)
     return _table("ray.objects", "Objects in Ray's stores", heads, rows, note)
-
-
-def _stores_table(told: Census, nodes: Mapping[str, str]) -> Table:
-    heads = {"node": "Node", "used_bytes": "In use", "limit_bytes": "Limit", "part": "Full"}
-    heads |= {"written_bytes": "Written to disk so far"}
-    rows = [
-        (nodes[n], used, limit, used / (limit or 1), disk) for n, used, limit, disk in told.stores
-    ]
-    return _table("ray.stores", "Object stores of Ray", heads, sorted(rows))
 
 
 def _anatomy(groups: Sequence[Group]) -> Anatomy:
@@ -143,19 +134,21 @@ def _anatomy(groups: Sequence[Group]) -> Anatomy:
     def add(label: str, kind: str, kept: Sequence[Kept], parent: int, count: int = 0) -> None:
         disk, size = _spilled_bytes(kept), _bytes(kept)
         path, own = below(parts[parent].path if parts else "", label), (size - disk) * (count > 0)
-        parts.append(Part(label, path, kind, parent, own, size - disk, disk, count=count or 1))
+        parts.append(
+            Part(label, path, _short(kind), parent, own, size - disk, disk, count=count or 1)
+        )
 
     every = [one for _, kept in groups for one in kept]
     add(_NAME, _objects(every), every, -1)
     for why, kept in groups[:_MOST_ROWS]:
-        add(f" kept {phrase(why)}", _objects(kept), kept, 0)
+        add(f" {_short(phrase(why))}", _objects(kept), kept, 0)
         at = len(parts) - 1
         for one in kept[:_MOST_PARTS]:
             add(f" {one.path}", ", ".join(filter(None, (one.maker, one.line))), [one], at, 1)
         if rest := kept[_MOST_PARTS:]:
             add(" others", "smaller", rest, at, len(rest))
     if rest := [one for _, kept in groups[_MOST_ROWS:] for one in kept]:
-        add(" kept otherwise", "smaller", rest, 0, len(rest))
+        add(" otherwise", "smaller", rest, 0, len(rest))
     sizes = {name: getattr(parts[0], name) for name in ("in_band_bytes", "out_of_band_bytes")}
     return Anatomy(name=_NAME, pickler="", parts=tuple(parts), **sizes)
 
@@ -166,6 +159,9 @@ def footprint(names: Mapping[str, object], of: object = None) -> Trace:
     kept = kept_objects(told, names, of)
     groups, others = groups_of(kept), sorted({one.node for one in told.stores} - {told.node})
     nodes = {told.node: "this node"} | {node: f"node {at}" for at, node in enumerate(others, 2)}
+    stores = [
+        (nodes[n], used, most, used / (most or 1), disk) for n, used, most, disk in told.stores
+    ]
     silent = f"{counted(told.silent, 'node')} did not answer: what is there is missing"
     report = ProbeReport("ray", installed_version("ray"))
     return Trace(
@@ -178,7 +174,7 @@ def footprint(names: Mapping[str, object], of: object = None) -> Trace:
         tables=(
             holders_table(groups, told),
             _objects_table(kept, nodes),
-            _stores_table(told, nodes),
+            _table("ray.stores", "Object stores of Ray", _STORES, sorted(stores)),
         ),
         anatomies=(_anatomy(groups),) if kept else (),
         quality=Quality(probes=(report,), notes=(silent,) * bool(told.silent)),
@@ -209,8 +205,9 @@ def _finding(group: Group) -> Finding:
         "spilled_bytes": _spilled_bytes(kept),
     }
     ends = "; ".join(filter(None, (REASONS[kind][2] for kind, _ in why)))
-    cause, remedy = cause_of(group), remedy_of(kept)
-    return Finding("ray.objects-kept", "info", cause, evidence, remedy, because=ends)
+    return Finding(
+        "ray.objects-kept", "info", cause_of(group), evidence, remedy_of(kept), because=ends
+    )
 
 
 def tell_spills(run: Page) -> None:

@@ -236,8 +236,8 @@ class _Stock:
             "put here" if is_put and ident.startswith(_DRIVER, 1) else maker,
             _shown_line(place) if place else "",
             self._copies.get(ident),
-            self._reasons(ident),
-            self._frees(ident),
+            why := self._reasons(ident),
+            self._frees(ident, why),
         )
 
     def _reasons(self, ident: bytes) -> tuple[Reason, ...]:
@@ -265,14 +265,14 @@ class _Stock:
         elif is_held:
             yield ("program", "") if one.is_driver else ("worker", one.task)
 
-    def _frees(self, ident: bytes) -> tuple[str, ...]:
+    def _frees(self, ident: bytes, why: Iterable[Reason]) -> tuple[str, ...]:
         """Return the variables without which an object goes; none where others keep it, too."""
         names: set[str] = set()
-        for kind, name in self._reasons(ident):
+        for kind, name in why:
             found = [name.split(", ")] if kind in {"variable", "value"} and name else []
             if kind == "inside":
-                held = self._rows[ident]
-                found = [list(self._frees(outer)) for one in held for outer in one.inside]
+                outer = [each for one in self._rows[ident] for each in one.inside]
+                found = [list(self._frees(each, self._reasons(each))) for each in outer]
             if not (found and all(found)):
                 return ()
             names.update(*found)

@@ -32,15 +32,8 @@ _NO_RAY = "there are no object stores: Ray is not connected here. Run: ray.init(
 
 
 class Holding(NamedTuple):
-    """What one process has to do with one object.
-
-    Attributes
-    ----------
-    local, submitted, inside, is_mapped
-        References of Python, tasks that are not over and take it, the objects that it is inside of,
-        and whether a value that lies in the store is alive.
-    task
-        As whose argument it came there; "" where that is unknown.
+    """What one process has to do with one object: how many references it has, in how many tasks
+    that are not over, inside of what, if a value in the store is alive, as whose argument it came.
     """
 
     ident: bytes

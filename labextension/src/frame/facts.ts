@@ -27,22 +27,22 @@ export function detailsOf(doc: SerprofDocument, host: Host): HTMLElement[] {
 
 export function documentTables(trace: DrawnTrace, host: Host): HTMLElement[] {
   return (trace.tables ?? []).map((table) => {
-    const columns = table.columns.map(gridColumn);
     const title = element("p", "jsp-at-title", element("strong", "", table.title));
     const note = table.note ? element("p", "jsp-note", String(table.note)) : null;
-    const own = grid(table.title, columns, table.rows, host);
+    const own = grid(table.title, table.columns.map(gridColumn), table.rows, host);
     return element("section", "jsp-own-table", title, note, own);
   });
 }
 
 function gridColumn({ key, title, unit = "" }: TableColumn, at: number): GridColumn<Line> {
   const isNumber = NUMBERS.includes(unit);
+  const ending = `_${unit}`.replace("ratio", "share");
   return {
     title,
     key: String(key ?? title),
     value: (row) => sortable(row[at]),
     text: (row) =>
-      row[at] == null && !isNumber ? format.NOT_APPLICABLE : cellText(row[at], `_${unit}`),
+      row[at] == null && !isNumber ? format.NOT_APPLICABLE : cellText(row[at], ending),
     isNumber,
   };
 }
