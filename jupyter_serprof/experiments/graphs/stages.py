@@ -16,6 +16,7 @@ from jupyter_serprof.experiments.graphs import values
 from jupyter_serprof.model import SerprofError, Trace, UsageError
 from jupyter_serprof.objects.culprits import culprits_text, find_culprits
 from jupyter_serprof.probes.dask.cluster import has_no_worker
+from jupyter_serprof.probes.dask.graph.persisted import persisted_futures
 from jupyter_serprof.probes.dask.graph.picklers import find_unpicklable
 from jupyter_serprof.probes.dask.sampling import ConstructionSampler
 
@@ -155,7 +156,7 @@ class GraphStages(Once):
         with values.given_up_wholly():
             value = self.build()
         collections = values.collections_in(value)
-        futures = values.persisted_futures(collections) if collections else values.futures_in(value)
+        futures = persisted_futures(collections) if collections else values.futures_in(value)
         self.began = bool(collections or futures)
         if not self.began:
             return _described(value)
@@ -188,7 +189,7 @@ class GraphStages(Once):
             client.gather(self._made)
         else:
             persisted = values.run_here(collections, compute=False)
-            self._made += values.persisted_futures(persisted) or ()
+            self._made += persisted_futures(persisted) or ()
             self._wait(self._made)
 
     def _run_here(self, collections: Sequence[Any], *, has_results: bool) -> None:

@@ -14,11 +14,15 @@ from typing import Any, NoReturn, cast
 
 from jupyter_serprof.model import ProbeUnavailable
 from jupyter_serprof.objects.ask import is_exactly, is_of
+from jupyter_serprof.probes.dask.graph.persisted import (
+    expression_of,
+    has_expression,
+    is_task,
+    persisted_futures,
+)
 
 _PIP = 'Run: pip install "jupyter_serprof[dask]"'
 _PLAIN = (list, tuple, set)
-#: A persisted graph has one value for each key; its tasks would be of these modules.
-_TASKS = "dask._task_spec"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,50 +86,6 @@ def futures_in(value: object) -> list[Any]:
 def same_futures(futures: Iterable[Any]) -> list[Any]:
     """Return futures of our own with the same keys, which can be released without asking whose."""
     return [type(future)(future.key, client=future.client) for future in futures]
-
-
-def persisted_futures(collections: Iterable[Any]) -> list[Any] | None:
-    """Return the futures of collections that hold nothing but results, None if a task is left.
-
-    Nothing is materialized: a layer that is not, is a task that is left.
-    """
-    futures = []
-    for collection in collections:
-        values = _results(collection)
-        if values is None:
-            return None
-        futures += [value for value in values if is_of(value, "distributed.client", "Future")]
-    return futures
-
-
-def _results(collection: Any) -> list[object] | None:  # noqa: ANN401
-    expression = _expression(collection)
-    if expression is None:
-        graph = collection.__dask_graph__()
-    else:  # what `persist` put into its place, if it did
-        is_persisted = type(expression).__name__ == "FromGraph"
-        graph = expression.operand("layer") if is_persisted else None
-    layers = getattr(graph, "layers", None)
-    if graph is None or not all(layer.is_materialized() for layer in (layers or {}).values()):
-        return None
-    values: list[object] = list(graph.values())
-    return None if any(map(_is_task, values)) else values
-
-
-def _expression(collection: Any) -> Any:  # noqa: ANN401
-    """Return the expression that a data frame (or an array with query planning) wraps, else None.
-
-    Its graph is never asked for: making it may compute divisions.
-    """
-    # A Delayed would make a new Delayed of any attribute.
-    found = getattr(collection, "expr", None) if has_expression(collection) else None
-    return found if is_of(found, "dask._expr", "Expr") else None
-
-
-def _is_task(value: object) -> bool:
-    is_old_task = type(value) is tuple and bool(value) and callable(value[0])
-    is_data = type(value).__name__ in ("DataNode", "Alias")
-    return is_old_task or (type(value).__module__ == _TASKS and not is_data)
 
 
 def client_of(collections: Iterable[Any]) -> Any:  # noqa: ANN401
@@ -226,7 +186,7 @@ def _refuse(*_: object, **__: object) -> NoReturn:
 
 
 def _listed(name: str, value: Any) -> Listed:  # noqa: ANN401
-    expression = _expression(value)
+    expression = expression_of(value)
     partitions = tasks = layers = None
     with suppress(Exception):  # a collection of another library may not keep the protocol
         if expression is not None:
@@ -258,11 +218,6 @@ def graph_of(collection: Any) -> Any:  # noqa: ANN401
     return None
 
 
-def has_expression(collection: Any) -> bool:  # noqa: ANN401
-    """Tell whether a collection is an expression, which has no graph until it is optimized."""
-    return "expr" in dir(type(collection)) or "_expr" in vars(type(collection))
-
-
 def fresh(value: object, client: Any) -> object:  # noqa: ANN401
     """Return a value that shares no key with results that the client holds.
 
@@ -287,7 +242,7 @@ def _fresh(collection: Any, held: set[object]) -> object:  # noqa: ANN401
     left = {
         name
         for name, layer in layers.items()
-        if not layer.is_materialized() or any(map(_is_task, layer.values()))
+        if not layer.is_materialized() or any(map(is_task, layer.values()))
     }
     if left & held:
         # An older Dask has no specifications of tasks: then its results are taken as they are.
