@@ -84,3 +84,13 @@ def test_a_notebook_that_is_executed_shows_no_line(told: Kernel) -> None:
     ran = told.follow(told.client.execute(code, allow_stdin=False))
 
     assert [(one["transient"], MIME_TYPE in one["data"]) for one in ran.outputs] == [({}, True)]
+
+
+def test_an_interrupt_is_heard_in_an_await(told: Kernel) -> None:
+    """A loop in which nothing else happens would sleep on, and the kernel hear nothing."""
+    late = "late = []\nasyncio.get_running_loop().call_later(50, late.append, 1)"
+
+    cell = f"%%serprof\nimport asyncio\n{late}\nprint('now')\nawait asyncio.Event().wait()"
+    ran = told.run(cell, interrupt_at="now")
+
+    assert ("CancelledError" in ran.error, told.run("late").value) == (True, "[]")

@@ -6,11 +6,12 @@ says; how far it is, and why nothing moves, is what the probes of the recordings
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import replace
 from types import FrameType
@@ -49,11 +50,13 @@ class Ticker:
         self._stop, self._gone, self._pid = allocate_lock(), allocate_lock(), os.getpid()
         self._outlook, self._start_s = Outlook(), 0.0
         self._last: LiveFacts | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._turn = allocate_lock()  # held while a turn of the loop is asked for
 
     def start(self) -> None:
         """Begin; where ``SERPROF_LIVE=0`` says so, nothing is ever told."""
         if os.environ.get("SERPROF_LIVE", "") != "0":
-            self._start_s = _clock()
+            self._start_s, self._loop = _clock(), asyncio._get_running_loop()  # noqa: SLF001
             self._stop.acquire()
             self._gone.acquire()
             try:  # Not threading's: programs count its threads, and its waits are watched.
@@ -87,6 +90,7 @@ class Ticker:
         wait_s, spent_s = self._start_s + AFTER_S - _clock(), time.process_time()
         due_s = self._start_s + AFTER_S
         while not self._stop.acquire(timeout=max(0.0, wait_s)):
+            self._wake()
             now_s = _clock()
             used_s, spent_s = time.process_time() - spent_s, time.process_time()
             if now_s - due_s > _LATE_S and used_s > _BUSY_SHARE * (now_s - due_s):
@@ -95,6 +99,15 @@ class Ticker:
             self._tell(self._last)
             wait_s = max(EVERY_S, _REST * (_clock() - now_s))
             due_s = _clock() + wait_s
+
+    def _wake(self) -> None:
+        """Let an event loop that sleeps turn once: a kernel hears Ctrl-C in an ``await`` only then.
+
+        Source: ipykernel 7.4.0, ipkernel.py:IPythonKernel._cancel_on_sigint, which calls it "soon".
+        """
+        if self._loop is not None and self._turn.acquire(blocking=False):
+            with suppress(RuntimeError):  # it was closed
+                self._loop.call_soon_threadsafe(self._turn.release)
 
     def _now(self) -> LiveFacts:
         still_s = _clock() - self._outlook.moved_s
