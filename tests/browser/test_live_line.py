@@ -55,3 +55,28 @@ def test_a_line_grows_while_the_cell_waits_and_becomes_the_picture(
 
     outputs = page.evaluate(OUTPUTS)
     assert [MIME_TYPE in one.get("data", {}) for one in outputs] == [False, True, False]
+
+
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_stop_beside_the_line_interrupts_the_kernel(
+    screen: Screen, jupyter: str, jupyter_root: Path, host: str
+) -> None:
+    """A click is heard while the thread of the cells is blocked; what was measured is drawn."""
+    start = "%load_ext jupyter_serprof\nimport pickle, time"
+    sleeps = "%%serprof\npickle.dumps([1])\ntime.sleep(300)"
+    write_notebook(jupyter_root / "stops.ipynb", [code_cell(start), code_cell(sleeps)])
+    page = (screen.open_lab if host == "lab" else screen.open_notebook)(jupyter, "stops.ipynb")
+
+    page.wait_for_function(READY)
+    page.evaluate(RUN)
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    stop.wait_for()
+    screen.shoot("-line")
+    stop.click(delay=100)
+    screen.drawn()
+    screen.shoot("-stopped")
+
+    assert page.locator(".jp-Dialog").count() == 0
+    outputs = page.evaluate(OUTPUTS)
+    assert MIME_TYPE in outputs[0]["data"]
+    assert outputs[1]["ename"] == "KeyboardInterrupt"

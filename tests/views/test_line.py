@@ -19,7 +19,7 @@ from jupyter_serprof.views.notebook.live import Live
 from jupyter_serprof.views.notebook.widget import WIDGET_VIEW
 
 FACTS = LiveFacts("dask.execute", "Execution", 12, 37, ran_s=6.1, share=0.3, left_s=(10, 15))
-LONG = LiveFacts("x", "<" * 900 + "\n\x1b[31m", 1, 2, share=0.5, why="&" * 900)
+LONG = LiveFacts("x", "<" * 900 + "\n\x1b[31m", 1, 2, ran_s=8, share=0.5, why="&" * 900)
 LINE = "Execution: 12 of 37 tasks, 6.1 s, 10 to 15 s left"
 
 
@@ -56,21 +56,43 @@ def test_of_nested_ones_the_outermost_shows_a_line_of_a_thousand_bytes(
     for live, facts in ((outer, FACTS), (inner, FACTS), (outer, LONG)):
         live.tell(facts)
     for live in (outer, inner):
-        live.tell(FACTS)
+        live.tell(replace(FACTS, ran_s=9.1))
         live.close()
 
-    ended = [f"{name} ended after 6.1 s" for name in ("outer", "inner")]
+    ended = [f"{name} ended after 9.1 s" for name in ("outer", "inner")]
+    line = LINE.replace("6.1", "9.1")
     said = [data["text/plain"] for data in shown]
-    assert said == [LINE, said[1], LINE, ended[0], LINE, ended[1]]
+    assert said == [LINE, said[1], line, ended[0], line, ended[1]]
     assert (len(json.dumps(shown[1])) <= 1_000, "\n" in said[1]) == (True, False)
     assert 'aria-valuenow="50"' in shown[1]["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("front_end", "how"), [("jupyter", ""), ("vscode", "; to stop: interrupt the kernel")]
+)
+def test_how_to_stop_it_stands_beside_the_line(
+    shown: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, front_end: str, how: str
+) -> None:
+    """A button where a click can do it; it is not drawn anew while somebody presses it."""
+    monkeypatch.setattr(live_module, "front_end", lambda: front_end)
+    live = Live()
+
+    for ran_s in (1.0, 1.25, 1.5, 1.75, 2.0):
+        live.tell(replace(FACTS, ran_s=ran_s))
+    live.close()
+
+    assert [data["text/plain"][27:] for data in shown[:-1]] == [
+        f"{second}.0 s, 10 to 15 s left{how}" for second in (1, 2)
+    ]
+    button = 'data-commandlinker-command="kernelmenu:interrupt"'
+    assert [button in data.get("text/html", "") for data in shown] == [not how, not how, False]
 
 
 def test_in_a_terminal_one_line_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """And taken away at the end; where nobody looks nothing is written."""
     terminal, live = StringIO(), Live()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("COLUMNS", "61")
     monkeypatch.setenv("TERM", "xterm")
 
     live.tell(FACTS)
@@ -79,4 +101,5 @@ def test_in_a_terminal_one_line_is_written_again(monkeypatch: pytest.MonkeyPatch
     live.tell(replace(FACTS, is_over=True))
     live.tell(FACTS)  # of what follows: the runs of an experiment
 
-    assert terminal.getvalue() == f"\r\x1b[K{LINE[:39]}\r\x1b[K\r\x1b[K{LINE[:39]}"
+    said = f"{LINE}; Ctrl-C stops"[:60]
+    assert terminal.getvalue() == f"\r\x1b[K{said}\r\x1b[K\r\x1b[K{said}"

@@ -21,6 +21,14 @@ from jupyter_serprof.views.notebook.widget import front_end, widget_for
 
 _KERNELS = ("jupyter", "vscode", "colab")
 _FRESH_LINE = "\r\x1b[K"
+#: JupyterLab and Notebook 7 run a command for a click; a kernel that waits answers no comm.
+_BUTTON = (
+    '<button style="float:right" title="Interrupts the kernel (I, I)"'
+    ' data-commandlinker-command="kernelmenu:interrupt">Stop</button>'
+)
+#: A button that is drawn anew between press and release is not clicked: it stays so long, s.
+_STAYS_S = 1.0
+_HOW = {"jupyter": "", "terminal": "; Ctrl-C stops", "none": "; Ctrl-C stops"}
 _LINE = (
     '<div style="max-width:40em"><div>{}</div>'
     '<div role="progressbar" aria-valuenow="{}" aria-label="done, %" style="height:6px;'
@@ -29,7 +37,7 @@ _LINE = (
 )
 _NO_BAR = '<div style="max-width:40em">{}</div>'
 #: An update stays below a thousand bytes.
-_MOST_CHARACTERS, _FEW_CHARACTERS = 400, 80
+_MOST_CHARACTERS, _FEW_CHARACTERS = 280, 80
 #: The one that shows a line, until it is forgotten; those inside of it are silent.
 _SHOWN: WeakSet[Live] = WeakSet()
 
@@ -50,6 +58,7 @@ class Live:
 
     def __init__(self, name: str = "") -> None:
         self._name, self._lock, self._ran_s = name, RLock(), 0.0
+        self._next_s = 0.0
         self._widget: Any = None
         self._handle: Any = None
         self._is_over = self._is_on_terminal = False
@@ -79,12 +88,15 @@ class Live:
                 if self not in _SHOWN:
                     self._hooks.append(self._heard)
                 _SHOWN.add(self)
-                self._put(_line(facts))
+                if facts.ran_s >= self._next_s:
+                    self._next_s = facts.ran_s + _STAYS_S
+                    self._put(_line(facts))
             elif _is_terminal():
                 _SHOWN.add(self)
                 self._is_on_terminal = True
                 width = 0 if facts.is_over else shutil.get_terminal_size().columns - 1
-                print(f"{_FRESH_LINE}{str(facts)[:width]}", end="", file=sys.stderr, flush=True)  # noqa: T201
+                said = f"{_FRESH_LINE}{_said(facts)[:width]}"
+                print(said, end="", file=sys.stderr, flush=True)  # noqa: T201
 
     def show(self, doc: Trace | Sweep) -> None:
         """Draw what is known by now, where somebody sees it."""
@@ -158,9 +170,14 @@ def _is_terminal() -> bool:
     return is_one and os.environ.get("TERM", "") not in ("", "dumb")
 
 
+def _said(facts: LiveFacts) -> str:
+    return f"{facts}{_HOW.get(front_end(), '; to stop: interrupt the kernel')}"
+
+
 def _line(facts: LiveFacts) -> dict[str, str]:
-    line = str(facts)
+    line = _said(facts)
     said = escape(line) if len(escape(line)) < _MOST_CHARACTERS else escape(line[:_FEW_CHARACTERS])
+    said = f"{_BUTTON}{said}" if front_end() == "jupyter" else said
     shown = _NO_BAR.format(said)
     if facts.share is not None:
         done = round(100 * facts.share)
