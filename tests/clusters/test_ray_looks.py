@@ -13,8 +13,10 @@ import pytest
 import ray
 
 from clusters.test_dask_looks import Watcher
+from clusters.test_stops import MAIN, line_of, stopped
 from jupyter_serprof.api import record
 from jupyter_serprof.experiments.engine import live
+from jupyter_serprof.probes.held import parts_of
 from jupyter_serprof.probes.ray import looks
 
 pytestmark = pytest.mark.usefixtures("cluster")
@@ -85,3 +87,52 @@ def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
         tries.append(watcher.said)
         assert ray.get(before) == 1
     assert any(tries)
+
+
+#: What is waited for, and the line that ends what is left of it; 2 CPUs are there.
+LEFT: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "wait runs for ": (through.remote, "ray.cancel(left)"),
+    ", 2 calls in the queue of its actor": (
+        lambda gate: [*map(clerk().serve.remote, (gate, None, None))],
+        "[ray.cancel(ref) for ref in [*left]]",
+    ),
+    "no node has more than 2 CPU": (
+        lambda _: {"big": through.options(num_cpus=64).remote(None)},
+        "[ray.cancel(ref) for ref in [*left.values()]]",
+    ),
+}
+
+
+def clerk() -> Any:
+    """Return an actor that stays when its caller is over."""
+    MAIN["actor"] = Clerk.remote()
+    return MAIN["actor"]
+
+
+@pytest.mark.parametrize("words", LEFT)
+def test_what_ray_goes_on_with_is_cancelled_by_the_line(
+    gate: Path, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A call that an actor has begun goes on, those behind it do not."""
+    make, line = LEFT[words]
+
+    def run() -> None:
+        MAIN["left"] = make(gate)
+        ray.get(list(parts_of(MAIN["left"], "ray", "ObjectRef")))
+
+    assert line_of(stopped(words, run)) == line
+    refs = list(parts_of(MAIN["left"], "ray", "ObjectRef"))
+    exec(line, MAIN | {"ray": ray})  # noqa: S102  (a line of ours)
+    gate.touch()
+    with pytest.raises((ray.exceptions.TaskCancelledError, ray.exceptions.WorkerCrashedError)):
+        ray.get(refs[-1], timeout=30)
+
+    assert capfd.readouterr().err == ""
+    MAIN.pop("actor", None)
+
+
+def test_what_no_variable_refers_to_is_ended_with_the_session(gate: Path) -> None:
+    trace = stopped("wait runs for ", lambda: ray.get([through.remote(gate)]))
+    gate.touch()
+
+    assert line_of(trace) == "ray.shutdown(), as no variable refers to all of them"

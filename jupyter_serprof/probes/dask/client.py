@@ -34,6 +34,7 @@ from jupyter_serprof.probes.dask.cluster import (
 )
 from jupyter_serprof.probes.dask.graph.graph import KeptGraphs
 from jupyter_serprof.probes.dask.looks import cluster_facts
+from jupyter_serprof.probes.dask.stopped import hush, left_notes
 from jupyter_serprof.probes.dask.tasks import add_cluster, task_table
 
 LOOP_LANE = "client/loop"
@@ -186,7 +187,7 @@ def client_places(note_frames: After) -> list[Place]:
         *_graph_places(module, note_frames),
         *[Place(f"{module}Client.{name}", "dask.submit", f"dask.call:{name}") for name in _CALLS],
         Place(f"{module}Client._send_to_scheduler", "dask.submit", "dask.send"),
-        Place("distributed.utils:SyncMethodMixin.sync", "dask.wait", "dask.wait"),
+        Place("distributed.utils:SyncMethodMixin.sync", "dask.wait", "dask.wait", failed=hush),
         Place(f"{module}as_completed.__next__", "dask.wait", "dask.wait"),
         Place(f"{module}Client._gather_remote", "dask.gather", "dask.gather"),
         Place(f"{module}Client._scatter", "dask.scatter", "dask.scatter"),
@@ -317,6 +318,8 @@ class DaskProbe(Probe):
                 for entry in mine:
                     entry.draft.details["threads"] = threads
             _name_collections(run, cluster, suffix)
+            if run.is_interrupted:
+                run.notes += left_notes(cluster.clients, cluster.oldest)
         self._add_facts(run, sent)
 
     def _add_facts(self, run: Page, sent: Sequence[computations.SentGraph]) -> None:

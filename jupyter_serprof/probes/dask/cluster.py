@@ -36,7 +36,7 @@ _PACKAGE = "jupyter_serprof.probes.dask.agent"
 _PARTS = ("", "totals", "notes", "hooks", "leftovers", "lines", "looks")
 #: A cluster that does not answer must not hold the user's cell: s, of the scheduler; workers have
 #: less, so that its answer is here in time. ``serprof.patience`` of Dask's configuration is longer.
-_PATIENCE_S, _LOOK_S = 0.85, 0.25
+_PATIENCE_S, _LOOK_S = 0.85, 1.2
 _WORKERS_START, _WORKERS_STOP = 0.07, 0.7
 #: How soon Ctrl-C is heard, s.
 _SLICE_S, _MOST_NAMED = 0.05, 3
@@ -133,11 +133,12 @@ class Visit:
         await asyncio.wait(tasks, timeout=_PATIENCE_S)
 
     async def _watch(self) -> None:
-        """Say where something waits and no worker is there: the cell shows nothing else."""
+        """Say where something waits and no worker is there, where no line says it."""
         while not await load_agent().is_set(self._leaving, _LOOK_S):
             if any(map(has_no_worker, self.clients)):
                 self.troubles.append(NO_WORKER)
-                print("no worker: nothing can run; client.cluster.scale(2)", file=sys.stderr)  # noqa: T201
+                if not self.looks.is_watched:
+                    print("no worker: nothing can run; client.cluster.scale(2)", file=sys.stderr)  # noqa: T201
                 return
 
     async def _stay(self) -> None:
@@ -238,6 +239,8 @@ class Cluster:
     #: What this process sent, and when its socket had taken it (see the agent's notes).
     outgoing: list[Any] = field(default_factory=list)
     drained: list[int] = field(default_factory=list)
+    #: Of the task that ran longest when somebody looked last: name, s, usual s.
+    oldest: Sequence[Any] = ()
     visit: Visit | None = None
 
     @property
@@ -277,6 +280,7 @@ class Cluster:
     def _take(self, visit: Visit) -> None:
         self.scheduler, answer = visit.scheduler or self.scheduler, visit.answer
         self.missing += visit.missing
+        self.oldest = visit.looks.seen.get("oldest", ())
         self.trouble += visit.troubles
         if any(client.status == "closed" for client in self.clients):
             self.trouble = ["the client was closed, and the notes of the agents with it"]

@@ -336,6 +336,8 @@ class RayDriverProbe(Probe):
             return
         silent = silent_processes()
         run.notes += filter(None, [silence_note(self._silent, silent)])
+        if run.is_interrupted and self._looks and not silent:
+            run.notes += filter(None, [self._looks.left_note()])
         if self._agents is not None:
             drop_own_calls(run, self._agents)
         complete_pickles(run.drafts)

@@ -20,6 +20,7 @@ from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.model.live import LiveFacts, seconds_text
 from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.units import counted
+from jupyter_serprof.probes.held import holders, parts_of, variables
 from jupyter_serprof.probes.ray.road import name_of
 from jupyter_serprof.probes.ray.tasks import (
     _asked,
@@ -27,6 +28,7 @@ from jupyter_serprof.probes.ray.tasks import (
     pending_tasks,
     silence_note,
     silent_processes,
+    task_id,
 )
 
 #: Why nothing moves is asked so often, and so long an answer is waited for, s.
@@ -75,6 +77,23 @@ class TaskLooks:
             self._asked_s, self._why = time.monotonic(), _why(pending)
         why = self._why if is_still else ""
         return LiveFacts(caller, "", done, total, share=done / total, guessed=_GUESSED, why=why)
+
+    def left_note(self) -> str:
+        """Say which tasks go on, and a line that ends them; empty without any."""
+        left = (_pending_now() or frozenset()) - self._before
+        names, known = holders(left, _tasks_in), variables()
+        shapes: dict[type, str] = {dict: "*{}.values()", list: "*{}", set: "*{}", tuple: "*{}"}
+        held = ", ".join(shapes.get(type(known[name]), "{}").format(name) for name in names)
+        each = f"[ray.cancel(ref) for ref in [{held}]]"
+        line = f"ray.cancel({held})" if names == [held] else each
+        how = line if names else "ray.shutdown(), as no variable refers to all of them"
+        return f"{counted(len(left), 'task')} of Ray left on the cluster: {how}" if left else ""
+
+
+def _tasks_in(value: object) -> set[bytes]:
+    """Return the tasks that make the objects which a variable refers to."""
+    references = parts_of(value, "ray", "ObjectRef")
+    return {known for reference in references if (known := task_id(reference))}
 
 
 def _pending_now() -> frozenset[bytes] | None:

@@ -1,0 +1,73 @@
+"""After Ctrl-C: what a cluster goes on with, the line that ends it, and silence on stderr."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jupyter_serprof.model.live import seconds_text
+from jupyter_serprof.model.units import counted
+from jupyter_serprof.probes.dask.graph.persisted import persisted_futures
+from jupyter_serprof.probes.held import holders, parts_of, variables
+
+#: A task that a worker has begun is told of from here on, s: others end by themselves.
+_LONG_S = 1.0
+_WAIT = "Client._gather.<locals>.wait"
+
+
+def hush(error: BaseException, args: tuple[Any, ...]) -> None:
+    """Take the errors of waits that nobody asks for after Ctrl-C: asyncio would write each down.
+
+    Source: distributed 2026.8.0, client.py:Client._gather, utils.py:sync, All.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        args[0].loop.add_callback(_take_errors)
+
+
+def _take_errors() -> None:
+    for task in asyncio.all_tasks():
+        if getattr(task.get_coro(), "__qualname__", "") == _WAIT:
+            task.add_done_callback(lambda one: one.cancelled() or one.exception())
+
+
+def left_notes(clients: Sequence[Any], oldest: Sequence[Any]) -> Iterator[str]:
+    """Yield what a cluster goes on with, and a line that ends it.
+
+    Parameters
+    ----------
+    clients
+        Those of one scheduler.
+    oldest
+        Name and seconds of the task that ran longest when workers were looked at last.
+    """
+    for client in clients:
+        left = {key for key, one in list(client.futures.items()) if one.status == "pending"}
+        if left:
+            yield f"{counted(len(left), 'future')} left on the cluster: {_cancelling(client, left)}"
+    if oldest and oldest[1] >= _LONG_S:
+        ran = f"{oldest[0]} had run for {seconds_text(oldest[1])}"
+        yield f"{ran}: Dask ends no task that has begun; client.restart() ends all"
+
+
+def _cancelling(client: Any, left: set[str]) -> str:  # noqa: ANN401  (a Client)
+    known = holders([id(client)], lambda value: [id(value)])
+    caller = known[0] if known else "client"
+    names, values = holders(left, _keys), variables()
+    held = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+    if not names:
+        pending = f"for key, one in list({caller}.futures.items()) if one.status == 'pending'"
+        held = f"[distributed.Future(key, {caller}) {pending}]"
+    elif any(_keys(values[name]) - left for name in names):
+        held = f"[f for f in distributed.futures_of({held}) if not f.done()]"
+    made = "" if known else "client = distributed.get_client(); "
+    line = f"{made}{'await ' * bool(client.asynchronous)}{caller}.cancel({held})"
+    return f"import distributed; {line}" if "distributed." in line else line
+
+
+def _keys(value: Any) -> set[str]:  # noqa: ANN401
+    """Return the keys of the futures in a variable: itself, its items, what was persisted in it."""
+    is_graph = type(value).__module__.startswith("dask.") and hasattr(value, "__dask_graph__")
+    persisted = persisted_futures([value]) if is_graph else None
+    found = persisted or parts_of(value, "distributed.client", "Future")
+    return {future.key for future in found}

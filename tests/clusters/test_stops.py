@@ -1,0 +1,151 @@
+"""Ctrl-C while a cluster is waited for: heard in silence; what is left is told, with its end."""
+
+# distributed is typed in part.
+# mypy: disable-error-code="no-untyped-call"
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from dask.delayed import delayed
+from distributed import Client, Event, Future, LocalCluster, wait
+
+from clusters.test_dask_looks import KIND, Watcher, pause_above
+from jupyter_serprof.api import graphstages, record
+from jupyter_serprof.experiments.engine import live
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_serprof.model import Trace
+
+MAIN = vars(sys.modules["__main__"])
+#: What Ctrl-C does: the signal comes to the thread that waits.
+PRESS = partial(signal.pthread_kill, threading.main_thread().ident or 0, signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "AFTER_S", 0.1)
+    monkeypatch.setattr(live, "STILL_S", 0.3)
+
+
+def stopped(words: str, run: Callable[[], object]) -> Trace:
+    """Run something, press Ctrl-C where the line says these words, and return the document."""
+    watcher = Watcher(words, PRESS)
+    with pytest.raises(KeyboardInterrupt), record("stopped", live=watcher) as recording:
+        run()
+    assert recording.trace.outcome == "interrupted"
+    return recording.trace
+
+
+def line_of(trace: Trace) -> str:
+    """Return the line that ends what is left."""
+    [note] = [note for note in trace.quality.notes if " left on the cluster: " in note]
+    return note.partition(" left on the cluster: ")[2]
+
+
+def through(value: int) -> int:
+    Event("stop").wait(20)
+    return value
+
+
+@pytest.fixture
+def gate(dask_client: Client) -> Iterator[Event]:
+    made = Event("stop", client=dask_client)
+    made.clear()
+    yield made
+    made.set()
+    dask_client.run(pause_above, 0.9)
+
+
+@pytest.fixture
+def mine(dask_client: Client, gate: Event) -> Iterator[Client]:
+    """The client, by the name that the user gave it; tasks wait at a gate."""
+    assert not gate.is_set()
+    MAIN["mine"] = dask_client
+    yield dask_client
+    for name in ("mine", "fs", "done"):
+        MAIN.pop(name, None)
+
+
+#: What the tasks ask for, from which share on workers pause, and what the line says then.
+STATES: dict[str, tuple[dict[str, float] | None, float]] = {
+    "through runs for ": (None, 0.9),
+    " for GPU 1, which none of ": ({"GPU": 1}, 0.9),
+    " paused, memory ": (None, 1e-6),
+}
+
+
+@pytest.mark.parametrize("words", STATES)
+def test_what_dask_goes_on_with_is_cancelled_by_the_line(
+    mine: Client, capfd: pytest.CaptureFixture[str], words: str
+) -> None:
+    asked, share = STATES[words]
+    mine.run(pause_above, share)
+
+    def run() -> None:
+        MAIN["fs"] = mine.map(through, range(3), pure=False, resources=asked)
+        mine.gather(MAIN["fs"])
+
+    trace = stopped(words, run)
+    said = [one for one in capfd.readouterr().err.splitlines() if "Worker is at" not in one]
+    line = line_of(trace)
+    exec(line, MAIN)  # noqa: S102  (a line of ours)
+
+    assert (line, said) == ("mine.cancel(fs)", [])
+    assert {future.status for future in MAIN["fs"]} == {"cancelled"}
+
+
+def test_what_is_in_no_variable_is_cancelled_by_what_the_client_knows(mine: Client) -> None:
+    MAIN["done"] = mine.submit(abs, -1)
+    wait([MAIN["done"]])
+    futures: list[Future[int]] = []
+
+    def run() -> None:
+        futures.extend(mine.map(through, range(3), pure=False))
+        mine.gather(futures)
+
+    line = line_of(stopped("through runs for ", run))
+    exec(line, MAIN)  # noqa: S102  (a line of ours)
+
+    assert line.startswith("import distributed; mine.cancel([distributed.Future(key, mine) ")
+    assert {future.status for future in futures} == {"cancelled"}
+    assert MAIN["done"].status == "finished"
+
+
+def test_a_stop_is_silent_and_gives_a_computation_back(
+    mine: Client, gate: Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of each future that was waited for asyncio would tell that nobody took its error."""
+    parts = [delayed(through)(at) for at in range(4)]
+
+    stopped("through runs for ", lambda: delayed(sum)(parts).compute(scheduler=mine))
+    gate.set()
+    until = time.monotonic() + 60
+    while mine.futures and time.monotonic() < until:  # its loop gives them back
+        time.sleep(0.01)
+    gc.collect()
+
+    assert mine.futures == {}
+    assert "never retrieved" not in caplog.text
+
+
+def test_a_cluster_without_workers_is_left_in_silence(capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing is printed where the line says it already; a persisted graph is given back."""
+    with LocalCluster(n_workers=0, processes=False, **KIND) as cluster, Client(cluster) as client:
+        watcher = Watcher("; no worker is there", PRESS)
+
+        with pytest.raises(KeyboardInterrupt):
+            graphstages(delayed(sum)([delayed(abs)(-1)]), live=watcher)
+        gc.collect()
+
+    assert client.futures == {}
+    assert capfd.readouterr().err == ""
