@@ -47,6 +47,8 @@ LIMIT = 1_000_000
 #: Of both clocks; the closest counts. Together they take some us.
 _READINGS = 5
 _ACTIVE: list[Recorder] = []
+#: Threads of our own that run now: what they import is nobody's first use.
+OWN_THREADS: set[int] = set()
 #: Records that wait to be moved to columns: they fit into a processor's cache. What one costs is
 #: measured after so many.
 _FRESH, _BETWEEN = 1_024, 16_384

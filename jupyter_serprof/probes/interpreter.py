@@ -20,7 +20,7 @@ from typing import Any
 from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.hook import Place, Record, note
 from jupyter_serprof.capture.patching import silence
-from jupyter_serprof.capture.recorder import Recorder, active_recorders
+from jupyter_serprof.capture.recorder import OWN_THREADS, Recorder, active_recorders
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.looks import LOOK, LOOKS, sleeps_between, tell_start
 
@@ -62,7 +62,7 @@ def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
             if isinstance(probe, InterpreterProbe):
                 probe.arm_pauses(late)
         recorder.arm_waiting()  # last: it removes all where the recording has ended meanwhile
-    return args[0] if args else None
+    return args[0] if args and get_ident() not in OWN_THREADS else _LOADED
 
 
 class _Press(defaultdict[str, None]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from _thread import allocate_lock, start_new_thread
+from _thread import allocate_lock, get_ident, start_new_thread
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.capture.hook import CoroutineHook, Hook, Place
-from jupyter_serprof.capture.recorder import active_recorders, describe_failure
+from jupyter_serprof.capture.recorder import OWN_THREADS, active_recorders, describe_failure
 from jupyter_serprof.capture.stacks import stack_of
 from jupyter_serprof.model.live import LiveFacts, seconds_text
 from jupyter_serprof.model.stages import stage
@@ -72,6 +72,7 @@ class Ticker:
             self._gone.acquire(timeout=_PATIENCE_S)
 
     def _run(self) -> None:
+        OWN_THREADS.add(get_ident())
         try:
             self._tell_on()
             if self._last is not None:
@@ -81,6 +82,7 @@ class Ticker:
             for recorder in active_recorders():
                 recorder.failures[f"what ran could not be told: {describe_failure(error)}"] += 1
         finally:
+            OWN_THREADS.discard(get_ident())
             self._gone.release()
 
     def _tell_on(self) -> None:

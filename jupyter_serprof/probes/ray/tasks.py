@@ -25,12 +25,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from threading import Thread, get_ident
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.interrupts import is_pressed
+from jupyter_serprof.capture.recorder import OWN_THREADS
 from jupyter_serprof.model.trace import DIED, SILENT, WAS_DEAD
 from jupyter_serprof.probes.ray import road
 from jupyter_serprof.probes.ray.agents import Notes
@@ -127,10 +128,13 @@ def _asked(ask: Callable[[], _Answer], until: float) -> _Answer:
     answer: Future[_Answer] = Future()
 
     def run() -> None:
+        OWN_THREADS.add(get_ident())
         try:
             answer.set_result(ask())
         except BaseException as error:  # noqa: BLE001  (raised in the thread that asked)
             answer.set_exception(error)
+        finally:
+            OWN_THREADS.discard(get_ident())
 
     Thread(target=run, name="serprof-ray", daemon=True).start()
     while not answer.done() and not is_pressed() and time.monotonic() < until:

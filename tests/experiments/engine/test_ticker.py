@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
 import sys
 import threading
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -19,6 +22,7 @@ from jupyter_serprof.experiments.engine import live
 from jupyter_serprof.experiments.engine.experiment import Progress
 from jupyter_serprof.experiments.engine.live import Outlook, Ticker
 from jupyter_serprof.model.live import LiveFacts
+from jupyter_serprof.probes.ray.tasks import _asked
 
 
 class Told(list[LiveFacts]):
@@ -84,6 +88,23 @@ def test_a_callable_that_raises_is_noted_and_called_no_more(told: Told) -> None:
     assert len(told) == 1
     [note] = [note for note in recording.trace.quality.notes if "told" in note]
     assert note.startswith("what ran could not be told: KeyError in tell, line ")
+
+
+def test_what_threads_of_ours_import_is_not_in_the_document(told: Told) -> None:
+    """That of the line, and that of questions to the control store of Ray."""
+    for name in ("colorsys", "sched"):
+        sys.modules.pop(name, None)
+
+    def tell(facts: LiveFacts) -> None:
+        import colorsys  # noqa: F401
+
+        told(facts)
+
+    with api.record("own", live=tell) as recording:
+        assert told.has_come.wait(30)
+        _asked(partial(import_module, "sched"), math.inf)
+
+    assert [span.name for span in recording.trace.spans if span.stage == "import"] == []
 
 
 def test_an_experiment_is_told_in_runs(told: Told) -> None:
