@@ -6,6 +6,7 @@ The code is the name of the recording; what stood between the quotes of a litera
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -25,6 +26,7 @@ _MAP = re.compile(r"(?P<client>\w+)\.map\((?P<function>\w+), (?P<values>\w+|rang
 #: What is no value for a task: it has to be made here.
 _LAZY = re.compile(r"delayed\(|\.(?:remote|submit|map|compute|result|persist|get)\(")
 _LARGER = {"chunks": "factor * ({})", "npartitions": "max(1, ({}) // factor)"}
+_MAPPED = re.compile(r"\.map_(?:blocks|partitions)$")
 #: What is given a value that it cuts into parts.
 _CUT = re.compile(r"\.(?:from_pandas|from_array|asarray|asanyarray)$")
 _GOT = ".compute()."
@@ -127,10 +129,24 @@ def _of_arguments(call: ast.Call, made: dict[str, ast.expr], turns: set[str]) ->
         yield from _passed(call, made)
     if what.endswith(".merge") and isinstance(first, ast.Name):
         yield "merged", first.id
+    if isinstance(first, ast.Lambda) and _MAPPED.search(what):
+        yield from _as_argument(call, first)
     if found := _REDUCED.fullmatch(what):
         yield "reduced", f"{found[1]}.{ast.unparse(call)[len(found[1] + _GOT) :]}.compute()"
     if found := _MAP.fullmatch(ast.unparse(call)):
         yield from (*found.groupdict().items(), ("call", found["function"]))
+
+
+def _as_argument(call: ast.Call, function: ast.Lambda) -> _Roles:
+    """Yield the call with what its function captures as one more argument, if that is one thing."""
+    own = [parameter.arg for parameter in function.args.args]
+    free = sorted(_names(function.body) - {*own, *_LIBRARIES, *dir(builtins)})
+    if len(free) == 1:
+        given = ast.parse(f"dask.delayed({free[0]})", mode="eval").body
+        lambda_ = ast.parse(f"lambda {', '.join([*own, free[0]])}: 0", mode="eval").body
+        lambda_.body = function.body  # type: ignore[attr-defined]  # it is one
+        rest = [lambda_, *call.args[1:], given]
+        yield "captured", ast.unparse(ast.Call(call.func, rest, call.keywords))
 
 
 def _of_sizes(tree: ast.AST) -> _Roles:

@@ -24,6 +24,8 @@ DIED, WAS_DEAD = "died during the recording", "was dead before the recording beg
 SILENT = "does not answer"
 FORKED = "of this process while Ray ran"
 NO_WORKER = "there was no worker: nothing could run"
+#: Behind the kind of an object that a function captures, or that a method is bound to.
+IN_CODE = " in a function"
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,12 @@ def test_the_collection_is_the_variable_that_the_computed_chain_begins_with(
         ("[client.submit(model.predict, i) for i in range(9)]", "name", None),
         ("[client.submit(model.predict, i) for i in range(9)]", "bound", "model"),
         ("client.submit(np.sum, x)", "bound", None),
+        (
+            "x.map_blocks(lambda b: np.abs(b) * mask[0], dtype=float)",
+            "captured",
+            "x.map_blocks(lambda b, mask: np.abs(b) * mask[0], dask.delayed(mask), dtype=float)",
+        ),
+        ("x.map_blocks(lambda b: b * mask + one)", "captured", None),
     ],
 )
 def test_code_tells_calls_sizes_and_places(code: str, role: str, text: str | None) -> None:

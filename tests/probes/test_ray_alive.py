@@ -15,8 +15,9 @@ from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.experiments.engine.machine import _store_free_bytes
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray
 from jupyter_serprof.probes.ray import tasks as ray_tasks
-from jupyter_serprof.probes.ray.driver import RayDriverProbe, _judge_witnesses, split_get
+from jupyter_serprof.probes.ray.driver import RayDriverProbe, _judge_witnesses
 from jupyter_serprof.probes.ray.tasks import is_alive
+from jupyter_serprof.probes.ray.waits import split_get
 
 
 def _called(*_: object, **__: object) -> None:

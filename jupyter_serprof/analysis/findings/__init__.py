@@ -60,6 +60,8 @@ CAUSE_SHARE = 1 / 3
 _FITTING_SHARE = 1 / 3
 #: What could be saved is told from here on.
 _WORTH_SHARE = 0.01
+#: A remedy that saves less than such a part is not worth the reading.
+_LEAST_GAIN = 0.05
 #: Whatever it took: nothing else matters to who reads it.
 _REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
@@ -329,10 +331,16 @@ def find(
         # Better none than one that leaves the headline as it is.
         least = _FITTING_SHARE * (told[0].share or 0.0)
         told = [one if (one.share or 0.0) >= least else replace(one, remedy="") for one in told]
+    told = [replace(one, remedy="") if _is_vain(one) else one for one in told]
     at = next((at for at, finding in enumerate(told) if finding.remedy), 0)
     if told and told[at].remedy and not (at == 0 and is_cause(told[0])):
         told[at] = _introduced(told[at])
     return tuple(told)
+
+
+def _is_vain(finding: Finding) -> bool:
+    """Tell that a remedy would save next to nothing; of an error the share is not known."""
+    return finding.rule != _REFUSED and (finding.share or 1.0) < _LEAST_GAIN
 
 
 def _introduced(finding: Finding) -> Finding:

@@ -19,6 +19,7 @@ from jupyter_serprof.analysis.spans import (
     word,
 )
 from jupyter_serprof.model import Finding, Trace
+from jupyter_serprof.model.trace import IN_CODE
 from jupyter_serprof.model.units import format_bytes, format_count, format_ratio
 
 LARGE_BYTES = 10_000_000
@@ -56,6 +57,11 @@ _HELD = (
 _BY_METHOD = (
     "sent = client.scatter([<bound>], broadcast=True)[0]   # once to each worker; then submit "
     "`type(<bound>).<method>` with `sent` before its other arguments"
+)
+_BY_ARGUMENT = "<captured>   # as an argument it goes once to each worker"
+_GIVEN = (
+    "give it to the function as an argument, scattered or by `dask.delayed`: it then goes once to "
+    "each worker"
 )
 _BY_SCATTER = f"\n{WORDS}`client.scatter` sends it once to each worker; tasks carry its key only"
 
@@ -138,17 +144,23 @@ def _instead_of_embedding(trace: Trace, entry: facts.Record, layer: str) -> str:
         )
     if not any(lane.key == "scheduler" for lane in trace.lanes):
         return f"{name} = dask.delayed({name})   # one key of the graph, to which all tasks refer"
-    return _scattered(trace, name)
+    return _scattered(trace, entry)
 
 
-def _scattered(trace: Trace, name: str) -> str:
-    """Return the line that sends a value once: as a future, for graphs as a task of their own."""
+def _scattered(trace: Trace, entry: facts.Record) -> str:
+    """Return the line that sends a value once: as a future, for graphs as a task of their own.
+
+    What a function captures stays what it is: the function has to be given it.
+    """
+    name = word(entry, "name") or NAME
     kinds = {word(entry, "kind") for entry in facts.records(trace, "dask.computations")}
     once = f"client.scatter([{name}], broadcast=True)[0]"
     is_futures = kinds and kinds <= facts.FUTURES
     made = once if is_futures else f"dask.delayed({once})"
     line = f"{name} = {made}   # once to each worker; tasks then carry its key only{_BY_SCATTER}"
-    return f"{_BY_METHOD}\n{line}" if is_futures and name == NAME else line
+    if word(entry, "object").endswith(IN_CODE):
+        return f"{_BY_METHOD if is_futures else _BY_ARGUMENT}\n{WORDS}{_GIVEN}"
+    return line
 
 
 def _large_graphs(trace: Trace) -> Iterable[Finding]:
@@ -202,7 +214,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"{called} was sent {often}, {format_bytes(left)} in all",
         {"graph_bytes": sent, "dispatched_bytes": left, "tasks": tasks, "object": what or None},
-        _scattered(trace, name or NAME),
+        _scattered(trace, largest),
         spans=facts.spans_of(trace, "dask.dispatch.encode") or _sent(trace),
         because=f"the graph had {format_bytes(sent)}, {format_ratio(left / sent)} as much left the "
         f"scheduler{f', most of it {what}' if what else ''}",

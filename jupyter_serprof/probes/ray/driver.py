@@ -18,16 +18,13 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import islice
-from threading import get_ident
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
-from jupyter_serprof.capture.hook import Place, note
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.machine import ATOMS, buffers_of
-from jupyter_serprof.capture.recorder import Recorder, active_recorders
+from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model.live import LiveFacts
-from jupyter_serprof.model.trace import FORKED
-from jupyter_serprof.model.units import counted
 from jupyter_serprof.objects.ask import (
     holds_objects,
     is_array,
@@ -52,6 +49,7 @@ from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks
 from jupyter_serprof.probes.ray.references import (
     REFERENCE,
     take_references,
+    tell_forks,
     tell_habits,
     tell_nested,
 )
@@ -59,7 +57,6 @@ from jupyter_serprof.probes.ray.submissions import (
     FUNCTIONS,
     METHODS,
     add_tasks,
-    awaited_tasks,
     hidden_of_tasks,
     is_submission,
     note_unseen_roads,
@@ -79,58 +76,12 @@ from jupyter_serprof.probes.ray.tasks import (
 )
 from jupyter_serprof.probes.ray.values import (
     MANY_OBJECTS,
-    SPLIT,
     complete_calls,
     parted_serialized,
     plain_look,
     whole_serialized,
 )
-
-_WAIT = Place("ray:get", "ray.wait", "ray.wait")
-_PULL = Place("ray:get", "ray.pull", "ray.wait")
-
-
-def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
-    """Wait for the producers, then for the pull, and note both; the call follows unchanged."""
-    given = dict(zip(("self", "object_refs", "timeout"), args, strict=False)) | kwargs
-    timeout, references = given.get("timeout"), given.get("object_refs", ())
-    # With a timeout the waits would use up time that the call itself is promised.
-    # A get of a small value needs no raylet; a wait for it does, and would end this process.
-    if timeout in (None, -1) and references and _may_ask() and has_raylet():
-        unique = list(dict.fromkeys(references))
-        waits = ((_WAIT, False), (_PULL, True))
-        took_ns = [_timed_wait(unique, place, fetch_local=local) for place, local in waits]
-        _IDLE_NS[0] += sum(one for one in took_ns if one < _AT_HAND_NS)
-        return args, kwargs, SPLIT
-    return args, kwargs, None
-
-
-#: What waits took that found everything at hand, ns, in the recordings that run now.
-_IDLE_NS = [0]
-_AT_HAND_NS, _FREE_NS, _MOST_PART = 500_000, 5_000_000, 20
-
-
-def _may_ask() -> bool:
-    recorders = active_recorders()
-    ran_ns = recorders[0].now() - recorders[0].start_ns if recorders else 0
-    return _IDLE_NS[0] <= _FREE_NS + ran_ns // _MOST_PART
-
-
-def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> int:
-    """Wait, note it, and return how long it was, ns."""
-    import ray
-
-    recorders = active_recorders()
-    # It is no call of the user.
-    wait = getattr(ray.wait, "original", ray.wait)
-    start = recorders[0].now() if recorders else 0
-    try:
-        wait(references, num_returns=len(references), fetch_local=fetch_local)
-    finally:
-        end = recorders[0].now() if recorders else 0
-        note(recorders, (place, get_ident(), start, end, None, None, None))
-    return end - start
-
+from jupyter_serprof.probes.ray.waits import IDLE_NS, awaited_tasks, split_get
 
 _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
@@ -288,7 +239,7 @@ class RayDriverProbe(Probe):
         self._is_client, self._silent = _is_ray_client(), silent_processes()
         FUNCTIONS.clear()
         METHODS.clear()
-        _IDLE_NS[0] = 0
+        IDLE_NS[0] = 0
         if self._is_client:
             self.was_armed = True
         else:
@@ -344,11 +295,7 @@ class RayDriverProbe(Probe):
         self._blind = _judge_witnesses(run.drafts)
         held = take_references(run.drafts)
         complete_calls(run.drafts)
-        forks = [draft for draft in run.drafts if draft.role == _FORK]
-        for fork in forks:
-            fork.is_dropped = True
-        if forks and sys.modules["ray"].is_initialized():
-            run.notes.append(f"{counted(len(forks), 'fork')} {FORKED}")
+        tell_forks(run, _FORK)
         submitted = [draft for draft in run.drafts if is_submission(draft)]
         earlier = awaited_tasks(run, self._earlier, is_alone=not submitted)
         if (submitted or earlier) and not self._is_client:

@@ -10,7 +10,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jupyter_serprof.capture.freeze import Draft
+from jupyter_serprof.capture.freeze import Draft, Page
+from jupyter_serprof.model.trace import FORKED
+from jupyter_serprof.model.units import counted
 from jupyter_serprof.objects.ask import of_class, state_of
 from jupyter_serprof.objects.captured import blocks_its_loop, globals_written
 from jupyter_serprof.probes.pickle import DUMPS_ROLE
@@ -64,3 +66,12 @@ def tell_habits(
             draft.details |= {"blocks": name} if blocks_its_loop(of_class(made, name)) else {}
         elif names := globals_written(function := getattr(known, "_function", None)):
             draft.details |= {"writes": names, "function": getattr(function, "__name__", "")}
+
+
+def tell_forks(run: Page, role: str) -> None:
+    """Drop the marks of forks; that some were made while Ray ran is a note."""
+    forks = [draft for draft in run.drafts if draft.role == role]
+    for fork in forks:
+        fork.is_dropped = True
+    if forks and sys.modules["ray"].is_initialized():
+        run.notes.append(f"{counted(len(forks), 'fork')} {FORKED}")

@@ -32,8 +32,10 @@ _NO_RAY = "there are no object stores: Ray is not connected here. Run: ray.init(
 
 
 class Holding(NamedTuple):
-    """What one process has to do with one object: how many references it has, in how many tasks
-    that are not over, inside of what, if a value in the store is alive, as whose argument it came.
+    """What one process has to do with one object.
+
+    How many references it has, in how many tasks that are not over, inside of what, whether a value
+    in the store is alive, and as whose argument it came.
     """
 
     ident: bytes

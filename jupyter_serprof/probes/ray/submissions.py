@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page, page_of
+from jupyter_serprof.capture.freeze import Draft, Page, page_of
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Table, TableColumn
@@ -24,7 +24,6 @@ from jupyter_serprof.probes.ray.tasks import (
     Coverage,
     Left,
     add_task_spans,
-    pending_tasks,
     settled_notes,
     silent_processes,
     task_id,
@@ -139,22 +138,6 @@ def told_before_leaving(recorder: Recorder, agents: Agents | None, left: Left) -
             agents.keep()
     recorder.moved_ns += time.perf_counter_ns() - start
     return left
-
-
-#: Who waits less than such a part of the time waits for nothing.
-_WAITS, _LEAST_WAIT = frozenset(("ray.fetch", "ray.map", "ray.wait", "python.wait")), 100
-
-
-def awaited_tasks(run: Page, earlier: Collection[bytes], *, is_alone: bool) -> set[bytes]:
-    """Return which tasks that were under way at the start the caller may have waited for.
-
-    Those that were over at the end; where nothing else was submitted, those that still ran, too.
-    """
-    waits = [draft for draft in run.drafts if draft.stage in _WAITS and draft.lane == MAIN_LANE]
-    waited_ns = sum(draft.end - draft.start for draft in waits)
-    if not earlier or _LEAST_WAIT * waited_ns < run.end - run.start:
-        return set()
-    return set(earlier) - (set() if is_alone else pending_tasks())
 
 
 def add_tasks(

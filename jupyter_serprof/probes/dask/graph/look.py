@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
 
+from jupyter_serprof.model.trace import IN_CODE
 from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.captured import variables_of
 from jupyter_serprof.objects.labels import is_by_value
@@ -62,10 +63,14 @@ def _shape(value: object) -> str:
     return f"({len(value)})" if ask.is_exactly(value, _CONTAINERS) else ""  # type: ignore[arg-type]
 
 
-def large_inside(value: object) -> Iterator[tuple[object, int]]:
+_CODE = types.FunctionType | types.MethodType
+
+
+def large_inside(value: object, *, opens_code: bool = True) -> Iterator[tuple[object, int]]:
     """Yield the large objects inside of a piece, each once, with its bytes; nothing is asked.
 
-    Of a container of many small things only the pickler knows the bytes: it has 0.
+    What functions capture, and what methods are bound to, is inside unless it is said otherwise. Of
+    a container of many small things only the pickler knows the bytes: it has 0.
     """
     waiting, seen = deque([value]), set[int]()
     while waiting and len(seen) < _MOST_IN_A_TASK:
@@ -76,10 +81,10 @@ def large_inside(value: object) -> Iterator[tuple[object, int]]:
         size = None if ask.is_exactly(part, (list, tuple, dict)) else ask.size_bytes(part)
         if is_crowd(part):
             yield part, 0
-        elif size is None:
+        elif size is None and (opens_code or not ask.is_a(part, _CODE)):
             waiting.extend(_inside(part))
-        elif size >= LARGE_BYTES:
-            yield part, size
+        elif (size or 0) >= LARGE_BYTES:
+            yield part, size or 0
 
 
 def is_crowd(value: object) -> bool:
@@ -190,7 +195,7 @@ class ObjectBytes:
     key
         The key of a task, or "every task" of a layer whose template holds it.
     kind
-        Type, dtype and shape.
+        Type, dtype and shape; and whether a function captures it, or a method is bound to it.
     name
         The variable of the notebook that it is, if it is one.
     size_bytes
@@ -281,7 +286,9 @@ def _refer(found: dict[int, ObjectBytes], section: Section, key: object, value: 
             where = text_of(section, key)
             name = ask.notebook_name(large)
             crowd = None if size else large
-            one = ObjectBytes(section.layer, where, label(large), size, name=name, crowd=crowd)
+            given = {id(each) for each, _ in large_inside(value, opens_code=False)}
+            kind = label(large) + IN_CODE * (id(large) not in given)
+            one = ObjectBytes(section.layer, where, kind, size, name=name, crowd=crowd)
             found[id(large)] = one
         if section.times is None or one.references is None:
             one.references = None

@@ -1,0 +1,74 @@
+"""What a get waits for: the producers, then the pull; and which tasks that were sent before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from threading import get_ident
+from typing import Any
+
+from jupyter_serprof.capture.freeze import MAIN_LANE, Page
+from jupyter_serprof.capture.hook import Place, note
+from jupyter_serprof.capture.recorder import active_recorders
+from jupyter_serprof.probes.ray.tasks import has_raylet, pending_tasks
+from jupyter_serprof.probes.ray.values import SPLIT
+
+_WAIT = Place("ray:get", "ray.wait", "ray.wait")
+_PULL = Place("ray:get", "ray.pull", "ray.wait")
+
+
+def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+    """Wait for the producers, then for the pull, and note both; the call follows unchanged."""
+    given = dict(zip(("self", "object_refs", "timeout"), args, strict=False)) | kwargs
+    timeout, references = given.get("timeout"), given.get("object_refs", ())
+    # With a timeout the waits would use up time that the call itself is promised.
+    # A get of a small value needs no raylet; a wait for it does, and would end this process.
+    if timeout in (None, -1) and references and _may_ask() and has_raylet():
+        unique = list(dict.fromkeys(references))
+        waits = ((_WAIT, False), (_PULL, True))
+        took_ns = [_timed_wait(unique, place, fetch_local=local) for place, local in waits]
+        IDLE_NS[0] += sum(one for one in took_ns if one < _AT_HAND_NS)
+        return args, kwargs, SPLIT
+    return args, kwargs, None
+
+
+#: What waits took that found everything at hand, ns, in the recordings that run now.
+IDLE_NS = [0]
+_AT_HAND_NS, _FREE_NS, _MOST_PART = 500_000, 5_000_000, 20
+
+
+def _may_ask() -> bool:
+    recorders = active_recorders()
+    ran_ns = recorders[0].now() - recorders[0].start_ns if recorders else 0
+    return IDLE_NS[0] <= _FREE_NS + ran_ns // _MOST_PART
+
+
+def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> int:
+    """Wait, note it, and return how long it was, ns."""
+    import ray
+
+    recorders = active_recorders()
+    # It is no call of the user.
+    wait = getattr(ray.wait, "original", ray.wait)
+    start = recorders[0].now() if recorders else 0
+    try:
+        wait(references, num_returns=len(references), fetch_local=fetch_local)
+    finally:
+        end = recorders[0].now() if recorders else 0
+        note(recorders, (place, get_ident(), start, end, None, None, None))
+    return end - start
+
+
+#: Who waits less than such a part of the time waits for nothing.
+_WAITS, _LEAST_WAIT = frozenset(("ray.fetch", "ray.map", "ray.wait", "python.wait")), 100
+
+
+def awaited_tasks(run: Page, earlier: Collection[bytes], *, is_alone: bool) -> set[bytes]:
+    """Return which tasks that were under way at the start the caller may have waited for.
+
+    Those that were over at the end; where nothing else was submitted, those that still ran, too.
+    """
+    waits = [draft for draft in run.drafts if draft.stage in _WAITS and draft.lane == MAIN_LANE]
+    waited_ns = sum(draft.end - draft.start for draft in waits)
+    if not earlier or _LEAST_WAIT * waited_ns < run.end - run.start:
+        return set()
+    return set(earlier) - (set() if is_alone else pending_tasks())
