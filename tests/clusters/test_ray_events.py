@@ -57,9 +57,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
         return next(left, told[-1])
 
     monkeypatch.setattr(ray_tasks, "_reader", lambda: read)
-    monkeypatch.setattr(ray_tasks, "_asked", lambda ask, _: ask())
+    monkeypatch.setattr(ray_tasks, "asked", lambda ask, _: ask())
     monkeypatch.setattr(ray_tasks, "pending_tasks", lambda: {b"pending"})
-    monkeypatch.setattr(ray_tasks, "_POLL_S", 0)
+    monkeypatch.setattr(ray_tasks, "POLL_S", 0)
     return told
 
 

@@ -14,9 +14,9 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.experiments.engine.machine import _store_free_bytes
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray
-from jupyter_serprof.probes.ray import tasks as ray_tasks
+from jupyter_serprof.probes.ray import alive
+from jupyter_serprof.probes.ray.alive import is_alive
 from jupyter_serprof.probes.ray.driver import RayDriverProbe, _judge_witnesses
-from jupyter_serprof.probes.ray.tasks import is_alive
 from jupyter_serprof.probes.ray.waits import split_get
 
 
@@ -130,10 +130,10 @@ def test_who_does_not_answer_is_left_to_himself(
         may_answer.wait()
         answered.set()
 
-    monkeypatch.setattr(ray_tasks, "is_pressed", lambda: is_pressed)
+    monkeypatch.setattr(alive, "is_pressed", lambda: is_pressed)
     until = float("inf") if is_pressed else 0.0
     with pytest.raises(InterruptedError if is_pressed else TimeoutError):
-        ray_tasks._asked(ask, until)
+        alive.asked(ask, until)
 
     assert not answered.is_set()
     may_answer.set()

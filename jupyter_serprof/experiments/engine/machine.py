@@ -21,7 +21,7 @@ from pickle import dumps
 
 from jupyter_serprof.capture.machine import available_bytes, copy_ns, new_block, touch
 from jupyter_serprof.model.units import format_bytes, format_fixed
-from jupyter_serprof.probes.ray.tasks import is_alive
+from jupyter_serprof.probes.ray.alive import is_alive
 
 #: Fewer runs on a side give no interval, hence no verdict that a control could hold back.
 FEWEST = 4

@@ -128,7 +128,7 @@ def _number_rows(value: Sequence[Sequence[Any]], name: str) -> Iterator[Offer]:
     is_alike = wide > 0 and all(type(row) is kind and len(row) == wide for row in value)
     if is_alike and _is_plain([number for row in value for number in row]):
         line = f"{name} = np.array({name})   # {name}.tolist() goes back, each row as a list"
-        yield "rows", line, lambda made: like(map(kind, made.tolist()))  # type: ignore[arg-type,call-arg]
+        yield "rows", line, lambda made: like(map(kind, made.tolist()))  # type: ignore[call-arg]
 
 
 def _row_forms(value: Sequence[dict[Any, Any]], name: str) -> Iterator[Offer]:

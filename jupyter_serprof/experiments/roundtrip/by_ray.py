@@ -6,7 +6,7 @@ import sys
 
 from jupyter_serprof.experiments.roundtrip.transport import Transport, is_installed
 from jupyter_serprof.model import ProbeUnavailable
-from jupyter_serprof.probes.ray.tasks import DEAD, is_alive
+from jupyter_serprof.probes.ray.alive import DEAD, is_alive
 
 _PIP = 'Run: pip install "jupyter_serprof[ray]"'
 

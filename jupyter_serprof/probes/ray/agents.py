@@ -24,6 +24,7 @@ from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.recorder import active_recorders, describe_failure
 from jupyter_serprof.probes.ray.agent.contact import OPEN, SPACE, Contact
 from jupyter_serprof.probes.ray.agent.notes import bridge
+from jupyter_serprof.probes.ray.alive import has_raylet
 from jupyter_serprof.probes.shipping import Shipped, shipped
 
 #: Each module after those that it imports.
@@ -222,14 +223,8 @@ def _brought(worker: Any) -> Contact:  # noqa: ANN401  (Ray has no types here)
     for at, value in ((key + OPEN, b""), (key, packed)):
         worker.gcs_client.internal_kv_put(at, value, True, SPACE, timeout=_RPC_S)  # noqa: FBT003
     contact = Contact(key, (shipped_agent()[1], time.time_ns() + _LONGEST_NS, _PERIOD_S))
-    contact.may_wait = _has_raylet
+    contact.may_wait = has_raylet
     return contact
-
-
-def _has_raylet() -> bool:
-    from jupyter_serprof.probes.ray.tasks import has_raylet  # which reads our notes
-
-    return has_raylet()
 
 
 _CURRENT: list[Agents] = []

@@ -43,6 +43,7 @@ from jupyter_serprof.probes.ray.agents import (
     join,
     quit_agents,
 )
+from jupyter_serprof.probes.ray.alive import has_raylet, silence_note, silent_processes
 from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_line
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks
@@ -64,16 +65,7 @@ from jupyter_serprof.probes.ray.submissions import (
     told_before_leaving,
     told_of_tasks,
 )
-from jupyter_serprof.probes.ray.tasks import (
-    HIDDEN,
-    Coverage,
-    Left,
-    has_raylet,
-    pending_tasks,
-    silence_note,
-    silent_processes,
-    task_id,
-)
+from jupyter_serprof.probes.ray.tasks import HIDDEN, Coverage, Left, pending_tasks, task_id
 from jupyter_serprof.probes.ray.values import (
     MANY_OBJECTS,
     complete_calls,

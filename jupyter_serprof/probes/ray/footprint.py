@@ -217,9 +217,13 @@ def tell_spills(run: Page) -> None:
     ray/_private/external_storage.py; files in another folder than that of the session are not seen.
     """
     node = sys.modules["ray._private.worker"].global_worker.node
-    files = Path(node.get_session_dir_path()).glob("ray_spilled_objects*/*") if node else ()
-    stats = (file.stat() for file in islice(files, _MOST_FILES))
-    written = [(stat.st_mtime_ns - run.wall_offset, stat.st_size) for stat in stats]
+    where = getattr(node, "get_session_dir_path", None)
+    files = Path(where()).glob("ray_spilled_objects*/*") if where else ()
+    written: list[tuple[int, int]] = []
+    for file in islice(files, _MOST_FILES):
+        with suppress(OSError):  # it was restored, and is gone
+            stat = file.stat()
+            written.append((stat.st_mtime_ns - run.wall_offset, stat.st_size))
     waiting = [draft for draft in run.drafts if draft.stage in _STORING and not draft.is_dropped]
     for at, size in written:
         for draft in [draft for draft in waiting if draft.start <= at <= draft.end]:

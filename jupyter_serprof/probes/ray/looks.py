@@ -21,15 +21,9 @@ from jupyter_serprof.model.live import LiveFacts, seconds_text
 from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.held import holders, parts_of, variables
+from jupyter_serprof.probes.ray.alive import asked, silence_note, silent_processes
 from jupyter_serprof.probes.ray.road import name_of
-from jupyter_serprof.probes.ray.tasks import (
-    _asked,
-    _reader,
-    pending_tasks,
-    silence_note,
-    silent_processes,
-    task_id,
-)
+from jupyter_serprof.probes.ray.tasks import _reader, pending_tasks, task_id
 
 #: Why nothing moves is asked so often, and so long an answer is waited for, s.
 _EVERY_S, _PATIENCE_S = 2.0, 0.3
@@ -110,7 +104,7 @@ def _why(pending: frozenset[bytes]) -> str:
         return silence_note({}, silent)
     until = time.monotonic() + _PATIENCE_S
     try:
-        return _asked(lambda: "; ".join(islice(_reasons(pending), _MOST_REASONS)), until)
+        return asked(lambda: "; ".join(islice(_reasons(pending), _MOST_REASONS)), until)
     except Exception:  # noqa: BLE001  (no answer in time, or a name of Ray is gone)
         return ""
 

@@ -19,8 +19,9 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from jupyter_serprof.model import ProbeUnavailable
+from jupyter_serprof.probes.ray.alive import DEAD, asked, is_alive
 from jupyter_serprof.probes.ray.road import name_of
-from jupyter_serprof.probes.ray.tasks import DEAD, _asked, _reader, is_alive, own_state
+from jupyter_serprof.probes.ray.tasks import _reader, own_state
 
 _PATIENCE_S, _AT_ONCE = 10.0, 8
 #: The first bytes of an id are the task that made the object, the others the number of its result;
@@ -92,8 +93,8 @@ def census() -> Census:
     try:
         if not is_alive():
             raise ProbeUnavailable(DEAD)
-        nodes = [one for one in _asked(own_state().node_table, until) if one["Alive"]]
-        told = _asked(partial(_told, nodes), until)
+        nodes = [one for one in asked(own_state().node_table, until) if one["Alive"]]
+        told = asked(partial(_told, nodes), until)
     except (TimeoutError, InterruptedError):
         raise ProbeUnavailable(DEAD) from None
     stores = [_store(node["NodeID"], reply.store_stats) for node, reply in told]
@@ -164,7 +165,7 @@ def task_names(wanted: Collection[bytes]) -> dict[bytes, str]:
     """Return the names of tasks that Ray's events tell of; by their ids without the first byte."""
     with suppress(Exception):  # private to Ray: they have no names then
         until = time.monotonic() + _PATIENCE_S / 5
-        events = _asked(_reader() or list, until) if wanted else ()
+        events = asked(_reader() or list, until) if wanted else ()
         told = {bytes(event.task_id)[1:]: event.task_info for event in events}
         return {ident: name_of(told[ident]) for ident in told.keys() & set(wanted)}
     return {}
@@ -175,6 +176,6 @@ def actor_names(wanted: Collection[bytes]) -> dict[bytes, str]:
     until, found = time.monotonic() + _PATIENCE_S / 5, dict[bytes, str]()
     with suppress(Exception):  # as above
         for actor in wanted:
-            told = _asked(partial(own_state().actor_table, actor.hex()), until)
+            told = asked(partial(own_state().actor_table, actor.hex()), until)
             found[actor] = str(told["ActorClassName"]).rpartition(".")[2]
     return found

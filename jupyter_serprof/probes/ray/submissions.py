@@ -19,13 +19,13 @@ from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.ray import agents as _agents
 from jupyter_serprof.probes.ray.agents import Agents, Notes
+from jupyter_serprof.probes.ray.alive import silent_processes
 from jupyter_serprof.probes.ray.holders import note_line
 from jupyter_serprof.probes.ray.tasks import (
     Coverage,
     Left,
     add_task_spans,
     settled_notes,
-    silent_processes,
     task_id,
     told_tasks,
 )

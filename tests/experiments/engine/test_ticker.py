@@ -22,7 +22,7 @@ from jupyter_serprof.experiments.engine import live
 from jupyter_serprof.experiments.engine.experiment import Progress
 from jupyter_serprof.experiments.engine.live import Outlook, Ticker
 from jupyter_serprof.model.live import LiveFacts
-from jupyter_serprof.probes.ray.tasks import _asked
+from jupyter_serprof.probes.ray.alive import asked
 
 
 class Told(list[LiveFacts]):
@@ -102,7 +102,7 @@ def test_what_threads_of_ours_import_is_not_in_the_document(told: Told) -> None:
 
     with api.record("own", live=tell) as recording:
         assert told.has_come.wait(30)
-        _asked(partial(import_module, "sched"), math.inf)
+        asked(partial(import_module, "sched"), math.inf)
 
     assert [span.name for span in recording.trace.spans if span.stage == "import"] == []
 
