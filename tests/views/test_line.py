@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from jupyter_serprof.model import Summary
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.model.live import LiveFacts
 from jupyter_serprof.testing import make_trace
@@ -45,6 +46,19 @@ def test_a_document_takes_the_place_of_the_picture(shown: list[dict[str, Any]]) 
     assert [data.keys() & {MIME_TYPE, WIDGET_VIEW} for data in shown] == [
         {WIDGET_VIEW}, {MIME_TYPE}
     ]  # fmt: skip
+
+
+def test_a_picture_that_grows_says_how_far_it_is(shown: list[dict[str, Any]]) -> None:
+    """Until it is whole: what is saved says nothing of it."""
+    live, trace = Live(), make_trace([("gc", "client/main", 0, 1)])
+    trace = replace(trace, summary=Summary("all of it", ("one fact",)))
+
+    live.tell(FACTS)
+    live.show(trace)
+    live.replace(trace)
+
+    assert [LINE in data["text/plain"] for data in shown] == [True, True, False]
+    assert ["one fact" in data["text/plain"] for data in shown] == [False, True, True]
 
 
 def test_of_nested_ones_the_outermost_shows_a_line_of_a_thousand_bytes(

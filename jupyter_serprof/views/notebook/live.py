@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 from html import escape
 from threading import RLock
 from typing import Any
@@ -58,7 +59,7 @@ class Live:
 
     def __init__(self, name: str = "") -> None:
         self._name, self._lock, self._ran_s = name, RLock(), 0.0
-        self._next_s = 0.0
+        self._next_s, self._facts = 0.0, LiveFacts()
         self._widget: Any = None
         self._handle: Any = None
         self._is_over = self._is_on_terminal = False
@@ -75,8 +76,9 @@ class Live:
         return self.is_seen and (front_end() not in _KERNELS or _is_watched())
 
     def tell(self, facts: LiveFacts) -> None:
-        """Show a line, where somebody sees it; from any thread. A picture takes its place."""
+        """Show a line, where somebody sees it; from any thread. A picture has it as a fact."""
         with self._lock:
+            self._facts = facts
             if self._is_over or self._widget is not None or set(_SHOWN) - {self}:
                 return
             self._ran_s = facts.ran_s
@@ -99,8 +101,14 @@ class Live:
                 print(said, end="", file=sys.stderr, flush=True)  # noqa: T201
 
     def show(self, doc: Trace | Sweep) -> None:
-        """Draw what is known by now, where somebody sees it."""
+        """Draw what is known by now, where somebody sees it, with how far it is.
+
+        Not from the thread that tells: to write a picture down takes the time of what is measured.
+        """
         with self._lock:
+            if self._facts.total and doc.summary is not None:
+                facts = (_said(self._facts), *doc.summary.facts)
+                doc = replace(doc, summary=replace(doc.summary, facts=facts))
             if self._widget is not None:
                 self._widget.show(doc)
             elif self.is_seen:
