@@ -79,9 +79,12 @@ def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
     return in_band, sizes, b"", look
 
 
+_PLACE = partial(Place, faults="thread", joins=True)
+
+
 def pickle_places(module: str) -> list[Place]:
     """Return the places of a module that has the four functions of pickle."""
-    place = partial(Place, faults="thread", joins=True)
+    place = _PLACE
     keep = partial(keep_refused, takes_functions=module != "pickle")
     dumps = partial(place, stage=DUMPS_ROLE, role=DUMPS_ROLE, inside=_INSIDE_DUMPS, failed=keep)
     loads = partial(place, stage=LOADS_ROLE, role=LOADS_ROLE, inside=_INSIDE_LOADS)
@@ -237,12 +240,27 @@ def unhooked(value: object) -> object:
 class PickleProbe(_PickleFamily):
     """Sees pickle.dumps, loads, dump and load, called by the user or by any library.
 
-    Libraries that imported a function by name keep the original; they are named in ``quality``. A
+    And what derives from the picklers written in Python, as those of joblib do. Libraries that
+    imported a function by name keep the original; they are named in ``quality``. A
     ``pickle.Pickler`` that somebody uses directly is not seen: it is a C type.
     """
 
     name = "pickle"
     library = "pickle"
+
+    def arm(self, recorder: Recorder) -> None:
+        """Listen at the functions and at the picklers of Python."""
+        super().arm(recorder)
+        refused = partial(keep_refused, takes_functions=False)
+        for place in (
+            _PLACE(
+                *("pickle:_Pickler.dump", DUMPS_ROLE, DUMPS_ROLE),
+                inside=_INSIDE_DUMPS,
+                failed=lambda error, args: refused(error, args[1:]),
+            ),
+            _PLACE("pickle:_Unpickler.load", LOADS_ROLE, LOADS_ROLE, inside=_INSIDE_LOADS),
+        ):
+            self.arm_place(place, recorder)
 
 
 class CloudpickleProbe(_PickleFamily):

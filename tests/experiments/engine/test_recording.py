@@ -1,6 +1,7 @@
 """Recording: one block of code, from arming to the document, whatever happens in it."""
 
 import gc
+import io
 import pickle
 import sys
 import threading
@@ -343,3 +344,21 @@ def test_a_remedy_is_a_line_that_runs_or_none(
     exec(found.remedy, names)  # noqa: S102  (as who pastes it)
     assert not remedy or pickle.dumps(names.get("to_send", value))
     assert "to_send" not in names or repr(value) == before
+
+
+class OwnPickler(pickle._Pickler):
+    """As that of joblib, which is written in Python."""
+
+
+def test_picklers_of_python_are_seen_and_name_what_they_refuse() -> None:
+    """Dump and load of a class of its own; the part that cannot be pickled by its place."""
+    file = io.BytesIO()
+    with Recording("x", detail=False) as recording:
+        OwnPickler(file).dump(["text"])
+        file.seek(0)
+        pickle._Unpickler(file).load()
+    assert stages(recording) == ["pickle.dumps", "pickle.loads"]
+
+    with suppress(TypeError), Recording("x", detail=False) as refused:
+        OwnPickler(file).dump({"lock": threading.Lock()})
+    assert [s.details["culprit"] for s in refused.trace.spans if s.details] == ["['lock']"]
