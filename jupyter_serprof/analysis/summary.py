@@ -80,7 +80,9 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
         seen = "had ended" if trace.outcome == "interrupted" else "was seen"
         is_ours = causes[:1] and causes[0].key == RECORDING and causes[0].self_ns > 0
-        return f"{taken}: {'next to nothing ran, ' if is_ours else ''}no serialization {seen}"
+        is_large = biggest is not None and biggest.self_ns > _CAUSE_SHARE * trace.wall_ns
+        rest = f", {_said(trace, biggest)}" if biggest is not None and is_large else ""
+        return f"{taken}: {'next to nothing ran, ' if is_ours else ''}no serialization {seen}{rest}"
     if trace.wall_ns == 0:
         return taken
     if biggest.self_ns == 0:

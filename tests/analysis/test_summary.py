@@ -193,7 +193,12 @@ def test_code_that_serializes_nothing_is_told_so(key: str | None, outcome: str) 
     is_cut = outcome == "interrupted"
     told = "no serialization had ended" if is_cut else "no serialization was seen"
     ended = {"ok": "", "error": " until the error", "interrupted": " until stopped"}
-    assert found.headline == f"100 ms{ended[outcome]}: {told}"
+    titles = {
+        None: "",
+        "gc": ", 90 % Garbage collection",
+        "python.wait": ", 90 % Wait in this process",
+    }
+    assert found.headline == f"100 ms{ended[outcome]}: {told}{titles[key]}"
 
 
 @pytest.mark.parametrize(("unaccounted_ms", "is_first"), [(30, False), (31, True)])
