@@ -332,11 +332,11 @@ describe("tables of the document", () => {
       { key: "count", title: "tasks", unit: "count" },
       { key: "median_ns", title: "50 %", unit: "ns" },
       { key: "held_bytes", title: "holds", unit: "bytes" },
-      { key: "part_ratio", title: "times", unit: "ratio" },
+      { key: "part_ratio", title: "part", unit: "ratio" },
       { key: "fused", title: "fused", unit: "constructor" },
     ],
     rows: [
-      ["sum", 4_225, 33_000, 8_000_000, 3.24, true],
+      ["sum", 4_225, 33_000, 8_000_000, 0.324, true],
       ["=mean", 7, null, 12, 1, null],
       ["short"],
     ],
@@ -351,8 +351,8 @@ describe("tables of the document", () => {
       [...line.children].map((cell) => cell.textContent?.replaceAll("\u00a0", " ")),
     );
     expect(cells).toEqual([
-      ["sum", "4,225", "33.0 µs", "8.00 MB", "3.2×", "yes"],
-      ["=mean", "7", "n/a", "12 B", "1.0×", "–"],
+      ["sum", "4,225", "33.0 µs", "8.00 MB", "32.4 %", "yes"],
+      ["=mean", "7", "n/a", "12 B", "100.0 %", "–"],
       ["short", "n/a", "n/a", "n/a", "n/a", "–"],
     ]);
     expect(root.textContent).toContain("Quartiles over all tasks.");
