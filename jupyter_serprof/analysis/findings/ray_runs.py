@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
 
+from jupyter_serprof.analysis.findings.dask_facts import records
 from jupyter_serprof.analysis.spans import WORDS, covered_ns, indexed, number, self_share, text
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
@@ -27,6 +28,9 @@ _BACK = {
 }
 #: Shorter gaps between two calls are Ray's own.
 GAP_SHARE = 0.2
+#: What waits for room in a store, and when that is the cause.
+_STORING, SPILLED_SHARE = ("ray.store", "ray.outputs", "ray.task.put"), 1 / 3
+_POINTED, _WHO = 20, "%serprof --objects   # tells who fills the stores"
 
 
 def submission_order(trace: Trace) -> Iterable[Finding]:
@@ -137,6 +141,28 @@ def native_walk(trace: Trace) -> Iterable[Finding]:
             )
 
 
+def spilling(trace: Trace) -> Iterable[Finding]:
+    """Find puts and results that waited until others were spilled to disk: the store was full."""
+    waits = {at: n for at, span in enumerate(trace.spans) if (n := number(span, "spilled_ns"))}
+    waited_ns = covered_ns(trace.spans[at]._replace(duration_ns=waits[at]) for at in waits)
+    share = min(waited_ns / max(1, trace.wall_ns), self_share(trace, *_STORING))
+    if share >= SPILLED_SHARE:
+        size = sum(number(trace.spans[at], "spilled_bytes") or 0 for at in waits)
+        first = next(iter(records(trace, "ray.holders")), {})
+        count, held, code = (first.get(key) or 0 for key in ("count", "bytes", "code"))
+        kept = f": {counted(int(count), 'object')} of {format_bytes(int(held))} kept" * bool(count)
+        yield Finding(
+            "ray.spilling",
+            "warn",
+            f"{format_bytes(size)} were spilled to disk to make room",
+            {"spilled_bytes": size, "waited_ns": waited_ns, "puts": len(waits)},
+            f"{code}   # as soon as nothing needs it" if code else _WHO,
+            spans=tuple(waits)[:_POINTED],
+            because=f"the object store was full{kept} {first.get('name', '')}".rstrip(),
+            share=share,
+        )
+
+
 def as_one_block(span: Span) -> str:
     """Return the line that gives a list of the notebook the form of one block, if it has one."""
     name, form = text(span, "name"), text(span, "block_form")
@@ -147,4 +173,4 @@ def as_one_block(span: Span) -> str:
     return f"{before}{name} = {form}({name})   # once, before it is sent; {back} goes back"
 
 
-RULES = (submission_order, no_pipelining, blocking_in_async, native_walk)
+RULES = (spilling, submission_order, no_pipelining, blocking_in_async, native_walk)

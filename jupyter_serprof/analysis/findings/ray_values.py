@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from jupyter_serprof.analysis.findings.dask_facts import records
 from jupyter_serprof.analysis.findings.ray import _GETS, POINTED_SPANS, _outermost
-from jupyter_serprof.analysis.spans import (
-    WORDS,
-    covered_ns,
-    indexed,
-    inside,
-    number,
-    self_share,
-    text,
-    whole,
-)
+from jupyter_serprof.analysis.spans import WORDS, indexed, inside, number, text
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.trace import FORKED
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
@@ -26,31 +16,6 @@ TOGETHER_BYTES = 200_000_000
 #: Tasks that waited for what is inside of an argument, of the time.
 NESTED_SHARE = 0.1
 MANY_REFERENCES = 10
-#: What waits for room in a store, and when that is the cause.
-_STORING, SPILLED_SHARE = ("ray.store", "ray.outputs", "ray.task.put"), 1 / 3
-_WHO = "%serprof --objects   # tells who fills the stores"
-
-
-def spilling(trace: Trace) -> Iterable[Finding]:
-    """Find puts and results that waited until others were spilled to disk: the store was full."""
-    waits = {at: n for at, span in enumerate(trace.spans) if (n := number(span, "spilled_ns"))}
-    waited_ns = covered_ns(trace.spans[at]._replace(duration_ns=waits[at]) for at in waits)
-    share = min(waited_ns / max(1, trace.wall_ns), self_share(trace, *_STORING))
-    if share >= SPILLED_SHARE:
-        size = sum(number(trace.spans[at], "spilled_bytes") or 0 for at in waits)
-        first = next(iter(records(trace, "ray.holders")), {})
-        count, held, code = whole(first, "count"), whole(first, "bytes"), first.get("code")
-        kept = f": {counted(count, 'object')} of {format_bytes(held)} kept" if count else ""
-        yield Finding(
-            "ray.spilling",
-            "warn",
-            f"{format_bytes(size)} were spilled to disk to make room",
-            {"spilled_bytes": size, "waited_ns": waited_ns, "puts": len(waits)},
-            f"{code}   # as soon as nothing needs it" if code else _WHO,
-            spans=tuple(waits)[:POINTED_SPANS],
-            because=f"the object store was full{kept} {first.get('name', '')}".rstrip(),
-            share=share,
-        )
 
 
 def returned_put(trace: Trace) -> Iterable[Finding]:
@@ -194,7 +159,6 @@ def forked(trace: Trace) -> Iterable[Finding]:
 
 
 RULES = (
-    spilling,
     returned_put,
     nested_get,
     unnecessary_get,

@@ -43,9 +43,9 @@ from jupyter_serprof.probes.ray.agents import (
     join,
     quit_agents,
 )
-from jupyter_serprof.probes.ray.alive import has_raylet, silence_note, silent_processes
+from jupyter_serprof.probes.ray.alive import silence_note, silent_processes
 from jupyter_serprof.probes.ray.footprint import tell_spills
-from jupyter_serprof.probes.ray.holders import note_line
+from jupyter_serprof.probes.ray.holders import note_put
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks
 from jupyter_serprof.probes.ray.references import (
     REFERENCE,
@@ -131,10 +131,6 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
     return size, raw, buffers, arrays, len(result), references, form
 
 
-def _note_put(token: Any, args: Any, kwargs: Any, result: Any) -> None:  # noqa: ANN401, ARG001
-    note_line(result.binary())
-
-
 def _note_reference(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     """Note whether Ray counts who needs what a pickle refers to, and which task makes it."""
     return args[0].is_in_band_serialization(), task_id(args[1])
@@ -149,7 +145,7 @@ def driver_places(*, detail: bool) -> list[Place]:
     """
     fetch, joined = "ray.map" if detail else "ray.fetch", partial(Place, joins=True)
     return [
-        joined(f"{_WORKER}.put_object", "ray.store", "ray.put", after=_note_put, faults="process"),
+        joined(f"{_WORKER}.put_object", "ray.store", "ray.put", after=note_put, faults="process"),
         joined(
             f"{_CONTEXT}.serialize",
             "ray.msgpack",
@@ -298,9 +294,8 @@ class RayDriverProbe(Probe):
             tell_habits(submitted, FUNCTIONS, METHODS)
             if self._seen.missing:
                 note_unseen_roads(run.drafts, submitted)
-        if not (silent or self._is_client) and has_raylet():
-            tell_spills(run)
         if self._agents is not None and not silent:
+            tell_spills(run)
             self._agents.forget()
 
     def level(self) -> str:

@@ -46,6 +46,7 @@ def phrase(why: tuple[Reason, ...]) -> str:
     )
 
 
+@lru_cache
 def _short(words: str) -> str:
     """Return words for a column: without articles and marks of code."""
     return re.sub("the (zero-copy )?|`", "", words)
@@ -64,7 +65,7 @@ def _bytes(kept: Iterable[Kept]) -> int:
 
 
 def _spilled_bytes(kept: Iterable[Kept]) -> int:
-    return _bytes(one for one in kept if one.copies and one.copies.is_spilled)
+    return _bytes(one for one in kept if one.copies and one.copies["did_spill"])
 
 
 def _objects(kept: Sequence[Kept]) -> str:
@@ -98,7 +99,7 @@ def _table(
 
 
 def holders_table(groups: Sequence[Group], told: Census) -> Table:
-    """Return the totals by reason, against what all stores may hold."""
+    """Return the totals by reason; parts are of what all stores may hold."""
     heads = {"name": "Kept", "count": "Objects", "bytes": "Bytes", "spilled_bytes": "Spilled"}
     heads |= {"part": "Of the stores", "code": "To let go"}
     limit, rows = sum(one.limit_bytes for one in told.stores) or 1, list[Sequence[Scalar]]()
@@ -118,8 +119,9 @@ def _objects_table(kept: Sequence[Kept], nodes: Mapping[str, str]) -> Table:
         if at >= _MOST_ROWS:
             folded[told].append(one)
             continue
-        on = one.copies and ", ".join(sorted(nodes.get(node, "?") for node in one.copies.nodes))
-        is_spilled = one.copies and ("no", "yes")[one.copies.is_spilled]
+        held = one.copies or {"node_ids": (), "did_spill": None}
+        on = ", ".join(sorted(nodes.get(node, "?") for node in held["node_ids"])) or None
+        is_spilled = {True: "yes", False: "no"}.get(held["did_spill"])
         rows += [(one.path, one.size_bytes, *told, one.line or earlier, on, is_spilled)]
     for told, some in [*folded.items()][:_MOST_PARTS]:
         rows += [(counted(len(some), "more object"), _bytes(some), *told, None, None, None)]
@@ -132,11 +134,9 @@ def _anatomy(groups: Sequence[Group]) -> Anatomy:
     parts: list[Part] = []
 
     def add(label: str, kind: str, kept: Sequence[Kept], parent: int, count: int = 0) -> None:
-        disk, size = _spilled_bytes(kept), _bytes(kept)
-        path, own = below(parts[parent].path if parts else "", label), (size - disk) * (count > 0)
-        parts.append(
-            Part(label, path, _short(kind), parent, own, size - disk, disk, count=count or 1)
-        )
+        path, disk = below(parts[parent].path if parts else "", label), _spilled_bytes(kept)
+        sizes = (rest := _bytes(kept) - disk) * (count > 0), rest, disk
+        parts.append(Part(label, path, _short(kind), parent, *sizes, count=count or 1))
 
     every = [one for _, kept in groups for one in kept]
     add(_NAME, _objects(every), every, -1)
@@ -159,9 +159,7 @@ def footprint(names: Mapping[str, object], of: object = None) -> Trace:
     kept = kept_objects(told, names, of)
     groups, others = groups_of(kept), sorted({one.node for one in told.stores} - {told.node})
     nodes = {told.node: "this node"} | {node: f"node {at}" for at, node in enumerate(others, 2)}
-    stores = [
-        (nodes[n], used, most, used / (most or 1), disk) for n, used, most, disk in told.stores
-    ]
+    stores = [(nodes[n], used, most, used / (most or 1), d) for n, used, most, d in told.stores]
     silent = f"{counted(told.silent, 'node')} did not answer: what is there is missing"
     report = ProbeReport("ray", installed_version("ray"))
     return Trace(
@@ -192,22 +190,15 @@ def _summary(groups: Sequence[Group], told: Census, kept: Sequence[Kept]) -> Sum
     facts += [f"{disk} written to disk so far"] * bool(sums[2])
     size = _bytes(groups[0][1])
     of = "of" if size <= sums[1] else "for a store of"
-    return Summary(
-        shortened(f"{format_bytes(size)} {of} {limit}: {cause_of(groups[0])}"), tuple(facts)
-    )
+    said = f"{format_bytes(size)} {of} {limit}: {cause_of(groups[0])}"
+    return Summary(shortened(said), tuple(facts))
 
 
 def _finding(group: Group) -> Finding:
     why, kept = group
-    evidence = {
-        "objects": len(kept),
-        "total_bytes": _bytes(kept),
-        "spilled_bytes": _spilled_bytes(kept),
-    }
     ends = "; ".join(filter(None, (REASONS[kind][2] for kind, _ in why)))
-    return Finding(
-        "ray.objects-kept", "info", cause_of(group), evidence, remedy_of(kept), because=ends
-    )
+    told = cause_of(group), {"objects": len(kept), "total_bytes": _bytes(kept)}, remedy_of(kept)
+    return Finding("ray.objects-kept", "info", *told, because=ends)
 
 
 def tell_spills(run: Page) -> None:

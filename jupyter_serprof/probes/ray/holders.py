@@ -19,17 +19,13 @@ from jupyter_serprof.model.units import code_text
 from jupyter_serprof.objects.ask import is_array, is_exactly, is_known, kind_module, state_of
 from jupyter_serprof.objects.walk import is_small_atom, parts_of
 from jupyter_serprof.probes.ray import stores
-from jupyter_serprof.probes.ray.stores import TASK_BYTES, Census, Copies, Holding, number_of
+from jupyter_serprof.probes.ray.stores import TASK_BYTES, Census, Holding, number_of
 
 #: A key, how it is told behind "kept" with a name and without, and what ends it; in their order.
 REASONS = {
     "variable": ("by the variable {}", "", ""),
     "output": ("by the output {}", "", "IPython keeps what a cell shows until it is restarted"),
-    "value": (
-        "by the zero-copy value {}",
-        "by a zero-copy value",
-        "an array that was got lies in the store, a copy of it would not",
-    ),
+    "value": ("by the zero-copy value {}", "by a zero-copy value", "it lies there, no copy would"),
     "actor": ("by actor {}", "by an actor", "the actor has to drop it, or to end"),
     "argument": ("as argument of {}", "as argument of a task", "it goes when the task is over"),
     "inside": ("inside {}", "inside another object", "it goes with what it is inside of"),
@@ -53,25 +49,21 @@ _INLINE_BYTES = 100 * 1024
 _DRIVER = b"\xff" * 19
 _OURS = ("ray", __name__.partition(".")[0])
 _NO_REFERENCE = (
-    "there is no reference of Ray in it. Give one, a container of them, or what ray.get returned; "
-    "%serprof --objects alone tells of all objects"
+    "there is no reference of Ray in it: give some, or nothing to be told of all objects"
 )
 #: Why an object is alive: a key of ``REASONS``, and who it is; "" where nobody knows.
 Reason = tuple[str, str]
 
 
 class Kept(NamedTuple):
-    """An object in a store: what the program calls it, who made it where, and why it is alive.
-
-    ``copies`` are None where nobody here knows; without the variables ``frees`` it would go.
-    """
+    """An object in a store: its name, who made it where, why it is alive, and what lets it go."""
 
     ident: bytes
     path: str
     size_bytes: int
     maker: str
     line: str
-    copies: Copies | None
+    copies: Mapping[str, Any] | None
     why: tuple[Reason, ...]
     frees: tuple[str, ...]
 
@@ -97,6 +89,11 @@ def note_line(ident: bytes | None, name: str = "") -> None:
         _LINES[ident[1:]] = f"{frame.f_code.co_filename}:{frame.f_lineno}", name
 
 
+def note_put(token: Any, args: Any, kwargs: Any, result: Any) -> None:  # noqa: ANN401, ARG001
+    """Note from where an object is put."""
+    note_line(result.binary())
+
+
 def _shown_line(place: str) -> str:
     """Return a file and line without its folder; of a notebook the number of the cell."""
     file, _, line = place.rpartition(":")
@@ -106,18 +103,12 @@ def _shown_line(place: str) -> str:
 
 
 class Variables:
-    """What the variables of a program refer to, by their names only.
-
-    Attributes
-    ----------
-    paths
-        By the id of an object, where references to it are.
-    values
-        Bytes of values that lie in a store, by the address of their memory, and their variables.
-    """
+    """What the variables of a program refer to, by their names only."""
 
     def __init__(self, names: Mapping[str, object]) -> None:
+        #: By the id of an object, where references to it are.
         self.paths = defaultdict[bytes, list[str]](list)
+        #: Bytes of values that lie in a store, by their address, and the variables that have them.
         self.values: dict[int, tuple[int, set[str]]] = {}
         ray, ranges = sys.modules["ray"], store_ranges() or []
         known = [(name, one, 0) for name, one in list(names.items()) if not _SHELL.fullmatch(name)]
@@ -172,7 +163,6 @@ def _is_open(value: object) -> bool:
 
 
 def _top(path: str) -> str:
-    """Return the variable, or the output, that a path begins with."""
     return _TOP.match(path)[0]  # type: ignore[index]  # it matches anything
 
 
@@ -212,28 +202,27 @@ class _Stock:
     def _stored_bytes(self, ident: bytes, held: Sequence[Holding]) -> int | None:
         """Return the size of what is in a store: no handle of an actor, and made already."""
         copies, is_put = self._copies.get(ident), number_of(ident)[0]
-        known = [one.size_bytes for one in held] + [copies.size_bytes if copies else None]
-        size = max((size for size in known if size is not None), default=0)
+        known = [one.size_bytes for one in held] + [copies["object_size"] if copies else None]
+        size = max(each or 0 for each in known)
+        is_stored = is_put or size > _INLINE_BYTES or any(one.is_mapped for one in held)
         if copies is not None:
-            is_stored = bool(copies.nodes) or copies.is_spilled
-        else:
-            is_stored = is_put or size > _INLINE_BYTES or any(one.is_mapped for one in held)
-        return (
-            size if size and is_stored and (is_put or not ident.startswith(b"\xff" * 8)) else None
-        )
+            is_stored = bool(copies["node_ids"] or copies["did_spill"])
+        is_value = size > 0 and (is_put or not ident.startswith(_DRIVER[:8]))
+        return size if is_value and is_stored else None
 
     def kept(self, ident: bytes) -> Kept:
         """Return all that is known of an object."""
         is_put, number = number_of(ident)
         unnamed = f"put {number}" if is_put else f"result {ident.hex()[:6]}.{number}"
         place, _ = _LINES.get(ident[1:]) or _LINES.get(ident[1:TASK_BYTES]) or ("", "")
+        is_ours = is_put and ident.startswith(_DRIVER, 1)
         name = self._names.get(ident[1:TASK_BYTES]) or self._actors.get(ident[8:TASK_BYTES])
-        maker = f"{'put in ' * is_put}{code_text(name) if name else 'a task'}"
+        task = code_text(name) if name and not is_ours else "a task"
         return Kept(
             ident,
             self.paths[ident][0] if ident in self.paths else unnamed,
             self.sizes[ident],
-            "put here" if is_put and ident.startswith(_DRIVER, 1) else maker,
+            "put here" if is_ours else f"{'put in ' * is_put}{task}",
             _shown_line(place) if place else "",
             self._copies.get(ident),
             why := self._reasons(ident),

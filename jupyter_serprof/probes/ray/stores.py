@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -77,32 +77,28 @@ def number_of(ident: bytes) -> tuple[bool, int]:
 
 
 def census() -> Census:
-    """Ask every raylet for its store, and for what the processes of its node hold.
-
-    Raises
-    ------
-    ProbeUnavailable
-        Where Ray does not run or does not answer, and without grpcio.
-    """
+    """Ask every raylet for its store, and for what the processes of its node hold."""
     worker = getattr(sys.modules.get("ray._private.worker"), "global_worker", None)
     if worker is None or not worker.connected or not hasattr(worker, "core_worker"):
         raise ProbeUnavailable(_NO_RAY)
     if find_spec("grpc") is None:
         raise ProbeUnavailable(_NO_GRPC)
-    until = time.monotonic() + _PATIENCE_S
-    try:
-        if not is_alive():
-            raise ProbeUnavailable(DEAD)
-        nodes = [one for one in asked(own_state().node_table, until) if one["Alive"]]
-        told = asked(partial(_told, nodes), until)
-    except (TimeoutError, InterruptedError):
-        raise ProbeUnavailable(DEAD) from None
-    stores = [_store(node["NodeID"], reply.store_stats) for node, reply in told]
+    until, nodes, told = time.monotonic() + _PATIENCE_S, list[Any](), list[Any]()
+    with suppress(TimeoutError, InterruptedError):
+        if is_alive():
+            nodes += (one for one in asked(own_state().node_table, until) if one["Alive"])
+            told += asked(partial(_told, nodes), until)
+    if not told:
+        raise ProbeUnavailable(DEAD)
     processes = [one for _, reply in told for one in reply.core_workers_stats]
-    holdings = [_holding(one, each) for one in processes for each in one.object_refs]
     core = worker.core_worker
-    own, node = bytes(core.get_worker_id().binary()), str(core.get_current_node_id().hex())
-    return Census(stores, holdings, own, node, len(nodes) - len(told))
+    return Census(
+        [_store(node["NodeID"], reply.store_stats) for node, reply in told],
+        [_holding(one, each) for one in processes for each in one.object_refs],
+        bytes(core.get_worker_id().binary()),
+        str(core.get_current_node_id().hex()),
+        len(nodes) - len(told),
+    )
 
 
 def _told(nodes: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
@@ -117,8 +113,8 @@ def _told(nodes: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
 
 
 def _store(node: str, stats: Any) -> Store:  # noqa: ANN401
-    used, limit = stats.object_store_bytes_used, stats.object_store_bytes_avail
-    return Store(node, int(used), int(limit), int(stats.spilled_bytes_total))
+    names = ("object_store_bytes_used", "object_store_bytes_avail", "spilled_bytes_total")
+    return Store(node, *(int(getattr(stats, name)) for name in names))
 
 
 def _holding(process: Any, each: Any) -> Holding:  # noqa: ANN401
@@ -138,27 +134,14 @@ def _holding(process: Any, each: Any) -> Holding:  # noqa: ANN401
     )
 
 
-class Copies(NamedTuple):
-    """The nodes that have an object in memory, whether it was spilled, and its size."""
-
-    nodes: tuple[str, ...]
-    is_spilled: bool
-    size_bytes: int | None
-
-
-def copies_of(idents: Collection[bytes]) -> dict[bytes, Copies]:
-    """Return where objects are, of those that this process knows."""
+def copies_of(idents: Collection[bytes]) -> dict[bytes, Mapping[str, Any]]:
+    """Return ``node_ids``, ``did_spill`` and ``object_size`` of what this process knows."""
     ray, core = sys.modules["ray"], sys.modules["ray._private.worker"].global_worker.core_worker
     known = {bytes.fromhex(one.decode()) for one in core.get_all_reference_counts()}
     # Each counts itself until it goes. One that skips that takes a reference of the user along.
     refs = [ray.ObjectRef(one) for one in known & set(idents)]
-    ask = getattr(
-        core, "get_local_object_locations", partial(ray.experimental.get_object_locations)
-    )
-    return {
-        bytes(ref.binary()): Copies(tuple(told["node_ids"]), told["did_spill"], told["object_size"])
-        for ref, told in ask(refs).items()
-    }
+    ask = getattr(core, "get_local_object_locations", None) or ray.experimental.get_object_locations
+    return {bytes(ref.binary()): told for ref, told in ask(refs).items()}
 
 
 def task_names(wanted: Collection[bytes]) -> dict[bytes, str]:

@@ -190,13 +190,11 @@ def _started(run: Page) -> dict[bytes, tuple[int, int]]:
 
 
 def own_state() -> Any:  # noqa: ANN401  (Ray has no types here)
-    """Return what reads the tables of the GCS; None: Ray does not run.
-
-    One of our own: whoever waits in Ray's own one holds a lock that a shutdown needs.
-    """
+    """Return what reads the tables of the GCS; None: Ray does not run."""
     shared: Any = getattr(sys.modules.get("ray._private.state"), "state", None)
     if getattr(shared, "gcs_options", None) is None:
         return None
+    # One of our own: whoever waits in Ray's own one holds a lock that a shutdown needs.
     state = type(shared)()
     state._initialize_global_state(shared.gcs_options)  # noqa: SLF001  (Ray's)
     return state
