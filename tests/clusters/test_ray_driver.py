@@ -16,7 +16,7 @@ from ray._private.worker import Worker
 from threads import in_threads
 
 from clusters.seen import attempts, detail, findings, has_row, probe, recorded, row, self_ns, spans
-from jupyter_serprof.probes.ray import driver
+from jupyter_serprof.probes.ray import waits
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
@@ -232,8 +232,8 @@ def test_detail_keeps_the_promise_of_a_timeout() -> None:
 def test_detail_asks_a_part_of_the_gets_that_need_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is at hand costs two more calls each time: few are enough, and all gets are told."""
     reference = ray.put(b"x" * 1_000_000)
-    monkeypatch.setattr(driver, "_AT_HAND_NS", 10**12)  # also on a busy machine
-    monkeypatch.setattr(driver, "_MOST_PART", 10**9)  # however long the recording is
+    monkeypatch.setattr(waits, "_AT_HAND_NS", 10**12)  # also on a busy machine
+    monkeypatch.setattr(waits, "_MOST_PART", 10**9)  # however long the recording is
 
     _, trace = recorded(lambda: [ray.get(reference) for _ in range(1_000)], detail=True)
 
