@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import psutil
 import pytest
 import ray
 
@@ -87,6 +89,27 @@ def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
         tries.append(watcher.said)
         assert ray.get(before) == 1
     assert any(tries)
+
+
+@pytest.mark.usefixtures("gate")
+def test_an_object_that_comes_back_from_disk_is_told() -> None:
+    """The process that reads it stands still until then."""
+    refs = [ray.put(np.ones(10_000_000)) for _ in range(8)]  # more than the store has room for
+    ray.get(refs[0])
+    ours = psutil.Process().children(recursive=True)
+    readers = [one for one in ours if "RestoreWorker" in "".join(one.cmdline())]
+    resume = lambda: [*map(psutil.Process.resume, readers)]  # noqa: E731
+    late = threading.Timer(30, resume)
+    watcher = Watcher("Wait and fetch, ... ; 1 object is being restored from disk, 80.0 MB", resume)
+
+    for one in readers:
+        one.suspend()
+    late.start()
+    with record("disk", live=watcher):
+        ray.get(refs[1])
+    late.cancel()
+
+    assert watcher.said
 
 
 #: What is waited for, and the line that ends what is left of it; 2 CPUs are there.

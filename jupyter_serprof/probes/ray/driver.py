@@ -237,7 +237,7 @@ class RayDriverProbe(Probe):
         for place in _OUTER:
             self.arm_place(place, recorder)
         if not self._is_client:
-            self._looks = TaskLooks()
+            self._looks = TaskLooks(lambda: recorder.thread)
             for path in SUBMISSIONS:
                 self.arm_place(Place(path, "ray.submit", "ray.submit"), self._looks)
             before = partial(self._take_along, recorder)

@@ -12,14 +12,16 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from types import FrameType
 from typing import Any, NamedTuple
 
 from jupyter_serprof.capture.hook import Place, Record
+from jupyter_serprof.capture.stacks import stack_of
 from jupyter_serprof.model.live import LiveFacts, seconds_text
 from jupyter_serprof.model.stages import stage
-from jupyter_serprof.model.units import counted
+from jupyter_serprof.model.units import counted, format_bytes
 from jupyter_serprof.probes.held import holders, parts_of, variables
 from jupyter_serprof.probes.ray.alive import asked, silence_note, silent_processes
 from jupyter_serprof.probes.ray.road import name_of
@@ -34,7 +36,7 @@ _NEEDS, _UNASSIGNED = "PENDING_ARGS_AVAIL", "PENDING_NODE_ASSIGNMENT"
 _QUEUED = ("SUBMITTED_TO_WORKER", "PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY")
 #: A get without details waits in these, or fetches what is there.
 _WAITS = ("", "ray.fetch", "ray.map")
-_GUESSED = 0.3
+_GUESSED, _WORKER = 0.3, "ray._private.worker"
 #: What gives a task to Ray. Whoever watches it first decides what is noted of it.
 SUBMISSIONS = (
     "ray.remote_function:RemoteFunction._remote",
@@ -47,7 +49,8 @@ class TaskLooks:
 
     now = staticmethod(time.perf_counter_ns)
 
-    def __init__(self) -> None:
+    def __init__(self, thread: Callable[[], int]) -> None:
+        self._thread = thread
         self.submitted, self._before = 0, _pending_now() or frozenset()
         self._why, self._asked_s = "", 0.0
 
@@ -61,15 +64,18 @@ class TaskLooks:
     def facts(self, caller: str, still_s: float) -> LiveFacts | None:
         """Return how many tasks are over; None where the caller waits for something else."""
         is_waiting = caller in _WAITS or stage(caller).waits
-        known = _pending_now() if is_waiting and self.submitted else None
+        wanted = next(filter(None, stack_of(self._thread(), _wanted)), ()) if is_waiting else ()
+        known = _pending_now() if is_waiting and (self.submitted or wanted) else None
         if known is None:
             return None
         pending = known - self._before
         total = max(self.submitted, len(pending))
-        done, is_still = total - len(pending), still_s >= _EVERY_S and bool(pending)
+        done, is_still = total - len(pending), still_s >= _EVERY_S and bool(pending or wanted)
         if is_still and time.monotonic() >= self._asked_s + _EVERY_S:
-            self._asked_s, self._why = time.monotonic(), _why(pending)
+            self._asked_s, self._why = time.monotonic(), _why(pending, wanted)
         why = self._why if is_still else ""
+        if not total:
+            return LiveFacts(caller, why=why)
         return LiveFacts(caller, "", done, total, share=done / total, guessed=_GUESSED, why=why)
 
     def left_note(self) -> str:
@@ -99,12 +105,23 @@ def _pending_now() -> frozenset[bytes] | None:
         return None
 
 
-def _why(pending: frozenset[bytes]) -> str:
+def _wanted(frame: FrameType) -> Sequence[Any]:
+    """Return the references that a call of ``ray.get`` waits for."""
+    is_get = frame.f_code.co_name == "get_objects" and frame.f_globals["__name__"] == _WORKER
+    return frame.f_locals.get("object_refs", ()) if is_get else ()
+
+
+def _why(pending: frozenset[bytes], wanted: Sequence[Any]) -> str:
     if silent := silent_processes():
         return silence_note({}, silent)
     until = time.monotonic() + _PATIENCE_S
+
+    def said() -> str:
+        reasons = chain(_places(wanted, ""), _reasons(pending))
+        return "; ".join(islice(reasons, _MOST_REASONS))
+
     try:
-        return asked(lambda: "; ".join(islice(_reasons(pending), _MOST_REASONS)), until)
+        return asked(said, until)
     except Exception:  # noqa: BLE001  (no answer in time, or a name of Ray is gone)
         return ""
 
@@ -125,6 +142,11 @@ def _reasons(pending: frozenset[bytes]) -> Iterator[str]:
     # Without the states those of others may be among them.
     wishes = list(_wishes()) if unassigned or not tasks else []
     yield from wishes
+    if unassigned and not wishes:
+        worker = sys.modules[_WORKER].global_worker.core_worker
+        counts = worker.get_all_reference_counts().items()
+        given = [bytes.fromhex(ident.decode()) for ident, count in counts if count["submitted"]]
+        yield from _places(map(sys.modules["ray"].ObjectRef, given), "argument ")
     if needs := sum(one.state == _NEEDS for one in tasks):
         yield f"{counted(needs, 'task')} wait{'s' if needs == 1 else ''} for what other tasks make"
     if unassigned and not wishes:
@@ -132,6 +154,23 @@ def _reasons(pending: frozenset[bytes]) -> Iterator[str]:
         made = " or its runtime environment is being made" if set(infos) - {"", "{}"} else ""
         since_s = min(one.since_s for one in unassigned)
         yield f"a worker process is being started{made}, for {seconds_text(time.time() - since_s)}"
+
+
+def _places(references: Iterable[Any], role: str) -> Iterator[str]:
+    """Yield what objects that are not here have to come from: disk, another node.
+
+    Source: Ray 2.60.0, ray/experimental/locations.py:get_local_object_locations, which asks nobody.
+    """
+    worker = sys.modules[_WORKER].global_worker
+    here, core = worker.current_node_id.hex(), worker.core_worker
+    missing = [one for one in islice(references, _MOST_TASKS) if not core.object_exists(one)]
+    known = core.get_local_object_locations(missing) if missing else {}
+    spilled = [one["object_size"] for one in known.values() if one["did_spill"]]
+    away = [one["object_size"] for one in known.values() if {*one["node_ids"]} - {here}]
+    for sizes, how in ((spilled, "restored from disk"), (away, "fetched from another node")):
+        if sizes:
+            are = f"{counted(len(sizes), f'{role}object')} {'is' if len(sizes) == 1 else 'are'}"
+            yield f"{are} being {how}, {format_bytes(sum(sizes))}"
 
 
 def _states(pending: frozenset[bytes]) -> Iterator[_Known]:
@@ -153,12 +192,14 @@ def _running(tasks: list[_Known]) -> Iterator[str]:
     queue = [one for one in tasks if one.state in _QUEUED and info.actor_id]
     queued = sum(one.task.task_info.actor_id == info.actor_id for one in queue)
     more = f", {counted(queued, 'call')} in the queue of its actor" if queued else ""
+    count = oldest.task.attempt_number + 1  # its worker died, or its result was lost
+    more = f"{f', in attempt {count}' * (count > 1)}{more}"
     yield f"{name_of(info)} runs for {seconds_text(took_s)}{more}"
 
 
 def _wishes() -> Iterator[str]:
     """Yield what is asked for and not given: more than any node has, or more than is free."""
-    client = sys.modules["ray._private.worker"].global_worker.gcs_client
+    client = sys.modules[_WORKER].global_worker.gcs_client
     made = importlib.import_module("ray.core.generated.autoscaler_pb2")
     reply = made.GetClusterResourceStateReply()
     reply.ParseFromString(client.get_cluster_resource_state())
