@@ -17,12 +17,14 @@ import dask.array as da
 import dask.bag as db
 import ray
 from bench import heading, table
-from dask import delayed
+from dask.delayed import delayed
 from distributed import Client
 
 from jupyter_serprof.api import record
 from jupyter_serprof.model.live import LiveFacts
 
+#: dask is typed in part.
+BAG: Any = db.from_sequence
 ANY = random.Random(7)  # noqa: S311  (no secret)
 
 
@@ -78,7 +80,9 @@ DASK: dict[str, Callable[[], Any]] = {
     "spread": partial(many, SPREAD),
     "tree": lambda: tree([delayed(nap)(0.2) for _ in range(64)]),
     "fan-in": lambda: delayed(join)([delayed(nap)(0.2) for _ in range(60)], 1.5),
-    "shuffle": lambda: db.range(160, 16).map(lambda at: nap(0.08) or at).groupby(lambda at: at % 9),
+    "shuffle": lambda: (
+        BAG(range(160), npartitions=16).map(lambda at: nap(0.08) or at).groupby(lambda at: at % 9)
+    ),
     "array": lambda: da.ones(60, chunks=1).map_blocks(lambda one: one * nap(0.2)).sum(),
     "chains": lambda: [chain(at) for at in range(30)],
     "few and long": lambda: many([1.5] * 12),
@@ -88,7 +92,7 @@ DASK: dict[str, Callable[[], Any]] = {
 
 
 def actors(times: list[float]) -> list[Any]:
-    clerk = ray.remote(type("Clerk", (), {"serve": staticmethod(nap)}))
+    clerk: Any = ray.remote(type("Clerk", (), {"serve": staticmethod(nap)}))
     made = [clerk.remote() for _ in range(4)]
     return [made[at % 4].serve.remote(s) for at, s in enumerate(times)]
 
