@@ -94,3 +94,28 @@ def test_an_interrupt_is_heard_in_an_await(told: Kernel) -> None:
     ran = told.run(cell, interrupt_at="now")
 
     assert ("CancelledError" in ran.error, told.run("late").value) == (True, "[]")
+
+
+def test_each_of_two_cells_has_a_line_of_its_own(told: Kernel) -> None:
+    """The second one takes no picture away from the first."""
+    ran = [told.run(f"%%serprof\nwait()\n{at}") for at in range(2)]
+
+    assert [shown(one) for one in ran] == [["picture"], ["picture"]]
+    handles = {json.dumps(one.outputs[0]["transient"]) for one in ran}
+    assert len(handles) == len(ran)
+
+
+def test_a_kernel_that_is_restarted_in_a_wait_begins_anew(new_kernel: Kernel) -> None:
+    """Nothing of the line is left that the next one would come across."""
+    start = "%load_ext jupyter_serprof\nimport pickle, time"
+    new_kernel.run(start)
+    new_kernel.client.execute("%%serprof\npickle.dumps([1])\ntime.sleep(300)")
+    while new_kernel._message()["msg_type"] != "update_display_data":
+        pass
+    new_kernel._manager.restart_kernel(now=True)
+    new_kernel.client.wait_for_ready(timeout=120)
+
+    new_kernel.run(start)
+    ran = new_kernel.run("%%serprof\npickle.dumps([1])\ntime.sleep(1.3)")
+
+    assert (shown(ran), ran.stream("stderr")) == (["picture"], "")
