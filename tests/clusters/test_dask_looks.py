@@ -115,6 +115,7 @@ def test_a_task_much_longer_than_its_siblings_is_told(client: Client, gate: Even
 
 
 def test_a_cluster_without_workers_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    """By the line; where there is none, on stderr."""
     with LocalCluster(n_workers=0, processes=False, **KIND) as cluster, Client(cluster) as client:
         words = "; no worker is there: client.cluster.scale(2)"
         watcher = Watcher(words, partial(cluster.scale, 1))
@@ -123,7 +124,7 @@ def test_a_cluster_without_workers_is_told(capfd: pytest.CaptureFixture[str]) ->
             client.submit(abs, 2).result(60)
 
     assert watcher.said
-    assert "no worker" in capfd.readouterr().err
+    assert "no worker" not in capfd.readouterr().err
 
 
 def test_a_scheduler_that_stands_still_or_dies_is_told(tmp_path: Path) -> None:
