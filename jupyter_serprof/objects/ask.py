@@ -25,6 +25,7 @@ _KNOWN = {
     *("builtins", "array", "mmap", "pickle", "_pickle", "numpy", "scipy", "pandas"),
     *("geopandas", "pyarrow", "polars", "torch", "cupy", "xarray"),
 }
+_WAYS = ("__reduce__", "__reduce_ex__", "__getstate__")
 _SIZED = (list, tuple, dict, set, frozenset)
 
 
@@ -128,6 +129,11 @@ def of_class(kind: type, name: str) -> Any:  # noqa: ANN401  (anything)
     """Return what a class has under a name, itself or by a base, not bound; None for nothing."""
     spaces = map(own_names, bases_of(kind))
     return next((space[name] for space in spaces if name in space), None)
+
+
+def is_plain(kind: type) -> bool:
+    """Tell whether objects of a class are pickled by their attributes: no method says how."""
+    return all(of_class(kind, way) is vars(object).get(way) for way in _WAYS)
 
 
 def state_of(value: object) -> dict[str, object]:

@@ -18,7 +18,16 @@ from functools import lru_cache
 from textwrap import dedent
 from typing import NamedTuple
 
-from jupyter_serprof.objects.ask import is_a, is_exactly, kind_name, own_names, size_bytes
+from jupyter_serprof.objects.ask import (
+    is_a,
+    is_exactly,
+    is_plain,
+    kind_name,
+    name_in,
+    own_names,
+    size_bytes,
+    state_of,
+)
 from jupyter_serprof.objects.labels import is_by_value
 
 _SHOWN = 5
@@ -153,28 +162,42 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
     -----
     Names and sizes only, never values. A global is captured if the code, or code inside it, reads
     it; what local helpers capture travels too. Sizes are those of the living objects, which for
-    arrays equals what is pickled.
+    arrays equals what is pickled. Of an object that travels by its state it is an attribute:
+    ``self.data``. What a default was made of has another name, ``variable``, "" if that is unknown.
     """
     found: dict[str, tuple[int, dict[str, object]]] = {}
-    for (name, kind, value), size in _travelling(getattr(remote, "_function", remote)):
+    for (name, kind, value), size, known in _travelling(getattr(remote, "_function", remote)):
         entry = {"name": name, "kind": kind, "type": kind_name(type(value)), "size_bytes": size}
+        if kind == "default":
+            entry["variable"] = name_in(known, value)
         found.setdefault(name, (size, entry))
     largest = sorted(found.values(), key=lambda one: -one[0])[:_SHOWN]
     return [entry for _, entry in largest]
 
 
-def _travelling(value: object) -> Iterator[tuple[Variable, int]]:
-    """Yield what is pickled by value with a function or class, and helpers that it captures."""
+def _travelling(value: object) -> Iterator[tuple[Variable, int, dict[str, object]]]:
+    """Yield what is pickled by value with a function or class, and helpers that it captures.
+
+    With its size, and the variables that the code around the function knows.
+    """
     waiting, seen = deque(_functions(value)), set[types.FunctionType]()
     while waiting and len(seen) < _FUNCTIONS:
         function = waiting.popleft()
         for variable in variables_of(function) if function not in seen else ():
-            size = size_bytes(variable.value)
-            if size is not None:
-                yield variable, size
+            for one in (variable, *_attributes(variable)):
+                size = size_bytes(one.value)
+                if size is not None:
+                    yield one, size, function.__globals__
             if is_by_value(variable.value):
                 waiting.extend(_functions(variable.value))
         seen.add(function)
+
+
+def _attributes(variable: Variable) -> Iterator[Variable]:
+    """Yield the attributes of an object that is pickled by them: no method of its own says how."""
+    name, kind, value = variable
+    if is_plain(type(value)) and not is_a(value, types.ModuleType):
+        yield from (Variable(f"{name}.{at}", kind, part) for at, part in state_of(value).items())
 
 
 def _functions(value: object) -> Iterator[types.FunctionType]:

@@ -20,7 +20,7 @@ from operator import or_
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.machine import Buffer
-from jupyter_serprof.objects.ask import is_a, is_known, kind_module, of_class, state_of
+from jupyter_serprof.objects.ask import is_a, is_known, is_plain, kind_module, state_of
 
 #: The C pickler hands payloads of at least this size to ``write`` on their own, without a copy.
 _OWN_WRITE_BYTES = 64 * 1024
@@ -235,7 +235,6 @@ def by_value_pickler() -> Any:  # noqa: ANN401  (a class)
 
 #: Their reducers are known; those of other classes are code of the user.
 _TRUSTED = sys.stdlib_module_names | {"dask", "distributed", "cloudpickle", "toolz"}
-_WAYS = ("__reduce__", "__reduce_ex__", "__getstate__")
 
 
 def _contents(value: Any) -> object:  # noqa: ANN401  (anything)
@@ -256,8 +255,7 @@ def careful(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
             is_trusted = kind_module(kind).partition(".")[0] in _TRUSTED or is_known(value)
             if is_trusted or issubclass(kind, types.FunctionType | type):
                 return above(self, value)
-            is_plain = all(of_class(kind, way) is vars(object).get(way) for way in _WAYS)
-            return object, (state_of(value), _contents(value)) if is_plain else ()
+            return object, (state_of(value), _contents(value)) if is_plain(kind) else ()
 
     return Careful
 

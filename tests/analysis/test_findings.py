@@ -75,10 +75,11 @@ def again(*puts: tuple[int | None, int | None]) -> Trace:
     )
 
 
-def exported(*sizes: int | None, **look: object) -> Trace:
-    """Return the export of a function that captures variables of these sizes."""
+def exported(*sizes: int | None, default: str | None = None, **look: object) -> Trace:
+    """Return the export of a function that captures variables of these sizes, maybe by default."""
+    how = {"kind": "global"} if default is None else {"kind": "default", "variable": default}
     entries = [
-        {"name": f"table_{at}", "kind": "global", "type": "dict", "size_bytes": size}
+        {"name": f"table_{at}", "type": "dict", "size_bytes": size, **how}
         for at, size in enumerate(sizes)
     ]
     noted = {"captured": entries, **look}
@@ -575,6 +576,8 @@ SAMPLES: Mapping[str, Trace] = {
     "an array of Python objects": in_band(2_000_000, "object"),
     "a non-contiguous array": in_band(2_000_000),
     "the largest captured variable": exported(None, 2_000_000, 9_000_000),
+    "a default": exported(9_000_000, default="lookup", function="score"),
+    "a default without a name": exported(9_000_000, default="", function="score"),
     "a first run and a later one, and another object": make_trace(
         [
             ("pickle.dumps", CALLER, at, ms, size, -1, {"in_band_bytes": size, **MANY_TEXTS})

@@ -40,6 +40,26 @@ def calling(inner: Callable[[int], float]) -> Callable[[int], float]:
     return outer
 
 
+class Pipeline:
+    """What makes functions out of itself."""
+
+    def __init__(self) -> None:
+        """Hold what is large."""
+        self.data = BIG
+
+    def step(self) -> Callable[[int], float]:
+        """Return what takes self along."""
+        return lambda at: float(self.data[at])
+
+
+class Light(Pipeline):
+    """One that travels without its data."""
+
+    def __getstate__(self) -> object:
+        """Leave it out."""
+        return {}
+
+
 def added(at: int, offset: int = 0, table: object = BIG) -> int:
     """Have a default that is large, behind one that is not."""
     return at + offset + (table is None)
@@ -51,6 +71,7 @@ CASES: dict[str, tuple[Callable[[], Callable[..., Any]], str, str]] = {
     "a closure": (lambda: closing(BIG), "big", "closure"),
     "a default": (lambda: by_value(added), "table", "default"),
     "a default of a lambda": (lambda: lambda at, t=BIG: at + len(t), "t", "default"),
+    "an attribute of self": (lambda: Pipeline().step(), "self.data", "closure"),
     "a function in a function": (lambda: calling(closing(BIG)), "big", "closure"),
 }
 
@@ -62,7 +83,9 @@ def test_what_a_function_drags_along_is_named(
     """With its size, also where a helper that it calls holds it."""
     [found] = captured_variables(made())
 
-    assert found == {"name": name, "kind": kind, "type": "ndarray", "size_bytes": BIG.nbytes}
+    known = {"variable": "BIG"} if kind == "default" else {}
+    told = {"name": name, "kind": kind, "type": "ndarray", "size_bytes": BIG.nbytes}
+    assert found == told | known
 
 
 def test_an_attribute_that_is_called_like_a_global_is_not_captured() -> None:
@@ -72,3 +95,15 @@ def test_an_attribute_that_is_called_like_a_global_is_not_captured() -> None:
         BIG = 1
 
     assert captured_variables(by_value(lambda: Holder().BIG)) == []
+
+
+def test_what_a_class_leaves_out_of_its_pickles_does_not_travel() -> None:
+    """Such a class says itself how it is pickled: nothing is known of it, and nobody asks it."""
+    assert captured_variables(Light().step()) == []
+
+
+def test_a_default_without_a_variable_has_no_name_outside() -> None:
+    """The name of the parameter is no variable that could be put."""
+    [found] = captured_variables(lambda at, t=b"abc": at + len(t))
+
+    assert (found["name"], found["variable"]) == ("t", "")

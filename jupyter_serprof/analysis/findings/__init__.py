@@ -191,15 +191,22 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
         name, kind = str(entry.get("name", NAME)), str(entry.get("kind", "variable"))
         if size >= CAPTURED_BYTES:
             what = f"the {kind}" if entry else "it by a variable, a default or self"
+            # The name of a parameter is none outside: what the notebook calls the value, or words.
+            name, parameter = str(entry.get("variable", name)), name
+            what += f" `{parameter}`" * (name != parameter)
+            function = text(span, "function")
+            where = f"`{function}`" if function.isidentifier() else "a function"
+            captured_bytes = format_bytes(size)
             yield Finding(
                 "ray.captured-variable",
                 "warn",
-                f"`{name}` of {format_bytes(size)} travels inside a function"
+                f"`{name or parameter}` of {captured_bytes} travels inside {where}"
                 if entry
-                else f"{format_bytes(size)} travel inside a function",
-                {"name": name if entry else None, "size_bytes": size, "kind": kind},
-                f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it"
-                f"\n{WORDS}put it once by `ray.put`, and hand over the reference as an argument",
+                else f"{captured_bytes} travel inside {where}",
+                {"name": name or parameter if entry else None, "size_bytes": size, "kind": kind},
+                f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it\n"
+                * bool(entry and name)
+                + f"{WORDS}put it once by `ray.put`, and hand over the reference as an argument",
                 spans=(index,),
                 because=f"the function captures {what}: pickled with its code, loaded by workers",
                 share=self_share(trace, "ray.export", *_LOADING[: size >= _LOADED_BYTES]),
