@@ -13,7 +13,7 @@ import functools
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from types import GetSetDescriptorType
+from types import GetSetDescriptorType, ModuleType
 from typing import Any, TypeGuard, TypeVar, overload
 
 T = TypeVar("T")
@@ -133,7 +133,8 @@ def of_class(kind: type, name: str) -> Any:  # noqa: ANN401  (anything)
 
 def is_plain(kind: type) -> bool:
     """Tell whether objects of a class are pickled by their attributes: no method says how."""
-    return all(of_class(kind, way) is vars(object).get(way) for way in _WAYS)
+    is_own = any(of_class(kind, way) is not vars(object).get(way) for way in _WAYS)
+    return not (is_own or issubclass(kind, ModuleType))
 
 
 def state_of(value: object) -> dict[str, object]:

@@ -196,7 +196,7 @@ def _travelling(value: object) -> Iterator[tuple[Variable, int, dict[str, object
 def _attributes(variable: Variable) -> Iterator[Variable]:
     """Yield the attributes of an object that is pickled by them: no method of its own says how."""
     name, kind, value = variable
-    if is_plain(type(value)) and not is_a(value, types.ModuleType):
+    if is_plain(type(value)):
         yield from (Variable(f"{name}.{at}", kind, part) for at, part in state_of(value).items())
 
 

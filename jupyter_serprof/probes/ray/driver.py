@@ -17,7 +17,6 @@ import weakref
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
@@ -25,14 +24,7 @@ from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.machine import ATOMS, buffers_of
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model.live import LiveFacts
-from jupyter_serprof.objects.ask import (
-    holds_objects,
-    is_array,
-    is_exactly,
-    is_known,
-    is_of,
-    kind_name,
-)
+from jupyter_serprof.objects.ask import holds_objects, is_array, is_exactly, is_of, kind_name
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.looks import looking
 from jupyter_serprof.probes.pickle import complete_pickles, keep_refused, pickle_places
@@ -69,8 +61,8 @@ from jupyter_serprof.probes.ray.tasks import HIDDEN, Coverage, Left, pending_tas
 from jupyter_serprof.probes.ray.values import (
     MANY_OBJECTS,
     complete_calls,
+    note_serialized,
     parted_serialized,
-    plain_look,
     whole_serialized,
 )
 from jupyter_serprof.probes.ray.waits import IDLE_NS, awaited_tasks, split_get
@@ -80,34 +72,6 @@ _CONTEXT = "ray._private.serialization:SerializationContext"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
 _SEEN_VALUES = 8
 _TABLES = ("DataFrame", "Series")
-
-
-def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    value = args[1] if len(args) > 1 else None
-    size, way = result.total_bytes, type(result).__name__
-    if is_exactly(value, ATOMS):  # without identity and form
-        return size, way, None, type(value).__name__, ""
-    try:
-        identity: object = weakref.ref(_bulk_of(value, size))
-    except TypeError:  # of a list or dict what it is called, and could be made of
-        identity = plain_look(value, size)
-    return size, way, identity, kind_name(type(value)), _array_form(value)
-
-
-def _bulk_of(value: Any, size: int) -> Any:  # noqa: ANN401
-    """Return the array that a container is mostly made of, if it is; else the value itself."""
-    if is_exactly(value, (list, tuple, dict)):
-        parts = islice(value.values() if type(value) is dict else value, _SEEN_VALUES)
-        arrays = (one for one in parts if is_array(one) and is_known(one))
-        return next((one for one in arrays if 2 * one.nbytes > size), value)
-    return value
-
-
-def _array_form(value: Any) -> str:  # noqa: ANN401
-    """Tell why an array or frame cannot be handed over without a copy; empty if it can."""
-    if holds_objects(value):
-        return "object"
-    return "strided" if is_array(value) and is_known(value) and not value.flags.forc else ""
 
 
 def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -150,7 +114,7 @@ def driver_places(*, detail: bool) -> list[Place]:
             f"{_CONTEXT}.serialize",
             "ray.msgpack",
             "ray.serialize",
-            after=_note_serialized,
+            after=note_serialized,
             parted=parted_serialized,
             whole=whole_serialized,
             failed=lambda error, args: keep_refused(error, args[1:], takes_functions=True),

@@ -6,16 +6,32 @@ values, and whether results were copied; what only marks an argument is dropped.
 
 from __future__ import annotations
 
+import functools
 import sys
+import types
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft
-from jupyter_serprof.capture.machine import lies_inside, store_ranges
-from jupyter_serprof.objects.ask import is_exactly, is_of, kind_name, notebook_name
-from jupyter_serprof.objects.captured import captured_variables
+from jupyter_serprof.capture.machine import ATOMS, lies_inside, store_ranges
+from jupyter_serprof.objects.ask import (
+    holds_objects,
+    is_a,
+    is_array,
+    is_exactly,
+    is_known,
+    is_of,
+    is_plain,
+    items_of,
+    kind_name,
+    notebook_name,
+    size_bytes,
+    state_of,
+)
+from jupyter_serprof.objects.captured import captured_variables, variables_of
+from jupyter_serprof.objects.labels import is_by_value
 from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE
 
 #: Noted of a get that had its waits before it; any other has them inside.
@@ -26,8 +42,12 @@ _MARKER_BYTES = 64
 _NAMED_BYTES = 100_000
 #: Elements of a list that are asked for their type, and keys of each.
 _SAMPLES, _MOST_KEYS = 16, 100
+#: Parts that are looked at, of each: of a function its modules are among them.
+_SEEN_VALUES = 16
 #: From here on the number of objects in one get is told.
 MANY_OBJECTS = 100
+_CONTAINERS = (list, tuple, dict)
+_MADE_ANEW = (functools.partial, types.MethodType, types.FunctionType)
 #: Ray's max_direct_call_object_size.
 _INLINE_BYTES = 100 * 1024
 
@@ -56,9 +76,64 @@ def whole_serialized(kind: Any, size: int) -> object:  # noqa: ANN401
     return size, kind[0], None, *kind[1:]
 
 
+def note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    """Note the size and way of a value, which one it is, its kind, and why it is copied."""
+    value = args[1] if len(args) > 1 else None
+    size, way = result.total_bytes, type(result).__name__
+    if is_exactly(value, ATOMS):  # without identity and form
+        return size, way, None, type(value).__name__, ""
+    try:
+        identity: object = weakref.ref(_bulk_of(value, size))
+    except TypeError:  # of a list or dict what it is called, and could be made of
+        identity = plain_look(value, size)
+    return size, way, identity, kind_name(type(value)), _array_form(value)
+
+
+def _bulk_of(value: Any, size: int, levels: int = 2) -> Any:  # noqa: ANN401
+    """Return the object that a container or function is mostly made of, if it is; else itself."""
+    if size < _NAMED_BYTES or levels == 0:
+        return value
+    parts = list(islice(_carried(value), _SEEN_VALUES))
+    if found := [part for part in parts if 2 * _weight(part) > size]:
+        return found[0]
+    inner = ((part, _bulk_of(part, size, levels - 1)) for part in parts)
+    return next((bulk for part, bulk in inner if bulk is not part), value)
+
+
+def _carried(value: object) -> Iterator[object]:
+    """Yield what a container, a partial, a bound method or a function takes along."""
+    if is_exactly(value, _CONTAINERS):
+        yield from items_of(value, _SEEN_VALUES)
+    elif is_a(value, _MADE_ANEW) and notebook_name(value):  # the same each time
+        return
+    elif is_a(value, functools.partial):
+        yield from items_of(value, _SEEN_VALUES)
+    elif is_a(value, types.MethodType):
+        yield value.__self__
+    elif is_a(value, types.FunctionType) and is_by_value(value):
+        yield from (one.value for one in variables_of(value))
+
+
+def _weight(value: object) -> int:
+    """Return the bytes of an array or frame, or of those in the attributes of an object."""
+    if is_exactly(value, _CONTAINERS):  # looked into
+        return 0
+    size = size_bytes(value)
+    if size is None and is_plain(type(value)):
+        size = sum(filter(None, map(size_bytes, state_of(value).values())))
+    return size or 0
+
+
+def _array_form(value: Any) -> str:  # noqa: ANN401
+    """Tell why an array or frame cannot be handed over without a copy; empty if it can."""
+    if holds_objects(value):
+        return "object"
+    return "strided" if is_array(value) and is_known(value) and not value.flags.forc else ""
+
+
 def plain_look(value: Any, size: int) -> Mapping[str, str] | None:  # noqa: ANN401
     """Return what the notebook calls a large list or dict, and what makes one block of it."""
-    if size < _NAMED_BYTES or not is_exactly(value, (list, tuple, dict)):
+    if size < _NAMED_BYTES or not is_exactly(value, _CONTAINERS):
         return None
     sample = [] if type(value) is dict else value[:: len(value) // _SAMPLES or 1] + value[-1:]
     if any(type(type(each)) is not type for each in sample):  # which may say what its hash is
