@@ -98,6 +98,50 @@ def roles_of(code: str) -> dict[str, str]:
     return {role: text for role, text in single.items() if _HIDDEN not in text}
 
 
+def is_chain(code: str) -> bool:
+    """Tell whether code waits for Ray in a loop for what the next turn needs: it has an order.
+
+    >>> is_chain("for _ in xs: v = ray.get(f.remote(v))"), is_chain("for x in xs: use(ray.get(x))")
+    (True, False)
+    """
+    try:
+        tree = ast.parse(code if len(code) <= _LONGEST_CODE else "")
+        return any(_hands_on(n) for n in ast.walk(tree) if isinstance(n, ast.For | ast.While))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a label, a magic, of a file
+        return False
+
+
+def _hands_on(loop: ast.For | ast.While) -> bool:
+    """Tell whether a get of a turn needs what a turn before it got, or decides if there is one."""
+    gets = [at for at, one in enumerate(loop.body) if any(map(_is_get, _calls([one])))]
+    made, size = set[str](), -1
+    while len(made) > size:  # of what was got, and of what was made of that
+        size = len(made)
+        for at, one in enumerate(loop.body):
+            made |= _changed(one) if at in gets or made & _names(one) else set()
+    needed = _names(loop.test) if isinstance(loop, ast.While) else set()
+    for last in gets:
+        asked = _names(*(c for c in _calls([loop.body[last]]) if _is_get(c)))
+        for one in reversed(loop.body[:last]):
+            if found := _stored([one]) & asked:
+                asked = asked - found | _read(one)
+        needed |= asked
+    return bool(needed & made)
+
+
+def _changed(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement binds, and the one whose method it calls for nothing."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    of = call.func if isinstance(call, ast.Call) else None
+    return _stored([statement]) | (_names(of) if isinstance(of, ast.Attribute) else set())
+
+
+def _read(statement: ast.stmt) -> set[str]:
+    added = (node.target for node in ast.walk(statement) if isinstance(node, ast.AugAssign))
+    names = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+    return _names(*added) | {node.id for node in names if isinstance(node.ctx, ast.Load)}
+
+
 def _of_calls(tree: ast.AST) -> _Roles:
     """Yield what calls tell wherever they stand; what needs its turn of a loop is told by that."""
     loops = [loop for node in ast.walk(tree) if (loop := _loop(node))]

@@ -673,6 +673,22 @@ def test_a_remedy_of_something_else_saves_a_third_of_the_cause_or_is_not_told() 
     assert [finding.remedy for finding in found] == ["", "f()   # would save up to 27 %", ""]
 
 
+@pytest.mark.parametrize("made", [in_a_row(4), in_turns(100)])
+def test_what_needs_the_value_of_the_one_before_is_not_told_to_run_beside_it(made: Trace) -> None:
+    """The code shows it: there is nothing to be submitted first."""
+    code = {
+        True: "for _ in xs: v = ray.get(f.remote(v))",
+        False: "[ray.get(f.remote(v)) for v in vs]",
+    }
+
+    told = {
+        is_so: {one.rule for one in find(analyse(replace(made, name=code[is_so])))}
+        for is_so in code
+    }
+
+    assert ("ray.get-in-loop" in told[True], "ray.get-in-loop" in told[False]) == (False, True)
+
+
 @pytest.mark.parametrize("name", ["dumps(1)", "sent", "pickle.dumps(a) + pickle.dumps(b)"])
 def test_a_remedy_without_the_name_of_the_user_is_not_shown(name: str) -> None:
     """A name that was given, no variable, or two of them: which one is meant is not known."""

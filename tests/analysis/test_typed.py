@@ -9,7 +9,7 @@ from dask.delayed import delayed
 
 from jupyter_serprof.analysis.findings import dask as of_graphs
 from jupyter_serprof.analysis.findings import dask_runs, ray
-from jupyter_serprof.analysis.typed import named, roles_of
+from jupyter_serprof.analysis.typed import is_chain, named, roles_of
 from jupyter_serprof.model import Finding
 
 
@@ -132,3 +132,23 @@ def test_an_item_of_a_list_stays_what_it_is() -> None:
 
     assert said.remedy == "to_send = client.scatter([blobs[0]])   # once; pass `to_send`"
     assert named(finding, {"<name>": "a"}).remedy == "a = client.scatter([a])   # once"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_told"),
+    [
+        ("for _ in xs: v = ray.get(f.remote(v))", True),
+        ("for _ in xs:\n    ref = f.remote(v)\n    v = ray.get(ref)", True),
+        ("for _ in xs:\n    v += 1\n    v = ray.get(f.remote(v))", True),
+        ("for x in xs:\n    a = g(v)\n    r = ray.get(f.remote(a))\n    v = r * 2", True),
+        ("for x in xs: out.append(ray.get(f.remote(out[-1])))", True),
+        ("while error > 1:\n    error = ray.get(f.remote(x))", True),
+        ("for x in xs: out.append(ray.get(f.remote(x)))", False),
+        ("for x in xs:\n    got = ray.get(f.remote(x))\n    total += got", False),
+        ("for x in xs:\n    a = ray.get(f.remote(x))\n    out.append(ray.get(g.remote(a)))", False),
+        ("while k < 8:\n    out.append(ray.get(f.remote(k)))\n    k += 1", False),
+        ("a label of a recording", False),
+    ],
+)
+def test_a_loop_whose_turns_need_each_other_is_a_chain(code: str, is_told: bool) -> None:
+    assert is_chain(code) is is_told

@@ -324,7 +324,8 @@ def find(
     finding. Remedies name the variable ``name``, and what stands in the code: that of a line is the
     name of its trace.
     """
-    rules = (_found(rule, trace) for rule in (*RULES, *more))
+    read = replace(trace, name=code or trace.name)  # ours read the code as well
+    rules = (*(_found(rule, read) for rule in RULES), *(_found(rule, trace) for rule in more))
     found = [finding for findings in rules for finding in _costliest(findings, trace)]
     found.sort(key=lambda finding: finding.severity != "warn")
     cause = max(found, key=lambda one: (one.rule == _REFUSED, one.share or 0.0), default=None)
@@ -332,7 +333,7 @@ def find(
         found.sort(key=lambda finding: finding is not cause)
     if found[:1] and found[0].rule == _REFUSED:
         del found[1:]  # of a run that failed: nothing of it is to be made faster
-    roles = roles_of(code or trace.name) | ({NAME: name} if name.isidentifier() else {})
+    roles = roles_of(read.name) | ({NAME: name} if name.isidentifier() else {})
     told = [named(finding, roles) for finding in found]
     if told and is_cause(told[0]) and not told[0].remedy:
         # Better none than one that leaves the headline as it is.

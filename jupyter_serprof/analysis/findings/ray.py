@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.spans import covered_ns, indexed, inside, number, self_share, text
+from jupyter_serprof.analysis.typed import is_chain
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
@@ -82,10 +83,13 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
     """Many gets one after the other: each waits for its own task while others are done.
 
     Of tasks that run one after the other a few are enough. Calls of actors need their order, but
-    not the way there and back before the next one.
+    not the way there and back before the next one. What the code shows to need the value of the one
+    before has an order, too.
     """
     parts = [at for at in _outermost(trace, _GETS) if trace.spans[at].name != _WAIT_NAME]
     gets = [at for at in parts if trace.spans[at].stage != "ray.wait"]  # which --detail parts
+    if is_chain(trace.name):
+        return
     if told := _one_by_one(trace, gets):
         yield told
         return
