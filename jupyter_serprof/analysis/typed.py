@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from jupyter_serprof.analysis.spans import NAME
@@ -126,14 +127,21 @@ def _hands_on(loop: ast.For | ast.While) -> bool:
             if found := _stored([one]) & asked:
                 asked = asked - found | _read(one)
         needed |= asked
-    return bool(needed & made)
+    again = _stored([loop.target]) if isinstance(loop, ast.For) else set()
+    return bool(needed & made - again)
 
 
 def _changed(statement: ast.stmt) -> set[str]:
-    """Return the names that a statement binds, and the one whose method it calls for nothing."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    of = call.func if isinstance(call, ast.Call) else None
-    return _stored([statement]) | (_names(of) if isinstance(of, ast.Attribute) else set())
+    """Return the names that a statement binds, and what it hands to calls, which may change it."""
+    calls = list(_calls([statement]))
+    asked = {part for call in calls if _is_get(call) for part in ast.walk(call)}
+    given = set(chain.from_iterable(_given(call) for call in calls if call not in asked))
+    return _stored([statement]) | _names(*given - asked)
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    of = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    return [*of, *call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def _read(statement: ast.stmt) -> set[str]:
@@ -307,6 +315,9 @@ def _in_loop(loop: _Loop, call: ast.Call, made: dict[str, ast.expr]) -> _Roles:
     if role == "tasks" and ast.unparse(value) == loop.each:
         yield "refs", values if is_plain else _HIDDEN
     elif role and not _stored(loop.body) & _names(value):
+        is_again = is_plain or values.startswith("range(")  # what is gone through twice
+        if role == "tasks" and is_again and isinstance(value, ast.Call):
+            yield "calls", f"({ast.unparse(value)} for {loop.each} in {values})"
         if _names(loop.target) & _names(value):
             yield role, loop.of(ast.unparse(value))
         elif isinstance(value, ast.Call):

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -114,6 +115,19 @@ def in_calls(count: int, idle_ms: float, caller: str = "caller") -> Trace:
     calls = [("ray.execute", "worker 1", 1 + at * (40 + idle_ms), 40) for at in range(count)]
     around = ("ray.execute", "worker 2", 0, end if caller == "caller" else 1)
     return make_trace([around, *calls], wall_ms=end)
+
+
+def in_notebook(own_ms: float, ahead: int = 0, name: str = "ActorMethod._remote") -> Trace:
+    """Return calls of an actor for 40 ms whose results are worked on; some are asked for before."""
+    each, spans = 42 + own_ms, list[Any]()
+    for at in range(6):
+        asked = max(0, at - ahead) * each
+        spans += [
+            ("ray.submit", CALLER, asked + (at - asked / each) * 0.1, 0.1),
+            ("ray.fetch", CALLER, at * each + 1, 41),
+            ("ray.execute", "worker 1", at * each + 1, 40),
+        ]
+    return named(make_trace(spans, wall_ms=6 * each), {"ray.submit": name, "ray.execute": "step"})
 
 
 def carried(stage: str, details: dict[str, object], size: int | None = None) -> Trace:
@@ -405,6 +419,10 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (in_calls(3, 40), in_calls(4, 40)),
         (in_calls(6, 7.9), in_calls(6, 40)),
         (in_calls(6, 40, caller="other"), in_calls(6, 40)),
+        # The notebook calls: what it does itself meanwhile would be saved.
+        (in_notebook(12), in_notebook(14)),
+        (in_notebook(40, ahead=1), in_notebook(40)),
+        (in_notebook(40, name="RemoteFunction._remote"), in_notebook(40)),
     ],
     "ray.return-put": [
         (carried("ray.unpack", {"references": 9}), carried("ray.unpack", {"references": 10}))
@@ -687,6 +705,32 @@ def test_what_needs_the_value_of_the_one_before_is_not_told_to_run_beside_it(mad
     }
 
     assert ("ray.get-in-loop" in told[True], "ray.get-in-loop" in told[False]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["pipe()", "for x in xs: w = ray.get(a.step.remote(w))", "while go: ray.get(a.f.remote())"],
+)
+def test_a_notebook_is_told_to_ask_ahead_where_its_code_shows_that_it_can(code: str) -> None:
+    """A call that needs what was made of the one before has to wait."""
+    told = find(analyse(replace(in_notebook(40), name=code)))
+
+    assert "ray.unpipelined" not in {one.rule for one in told}
+
+
+def test_asking_ahead_as_printed_calls_the_actor_as_often_and_gives_the_same() -> None:
+    """The line, and the two that stand behind it, in place of a get in a loop."""
+    code = "for x in range(5): out.append(ray.get(a.step.remote(x)))"
+    (found,) = (f for f in find(analyse(replace(in_notebook(40), name=code))) if f.remedy)
+    before, _, behind = found.remedy.partition("   # ")
+    asked, out = list[int](), list[int]()
+    step = SimpleNamespace(remote=lambda x: asked.append(x) or x)
+    names = {"a": SimpleNamespace(step=step), "ray": SimpleNamespace(get=out.append)}
+
+    turn = behind[behind.index("ref, ahead") :]
+    exec(f"{before}\nfor x in range(5):\n    {turn}", names)  # noqa: S102  (our own line)
+
+    assert (asked, out) == ([*range(5)], [*range(5)])
 
 
 @pytest.mark.parametrize("name", ["dumps(1)", "sent", "pickle.dumps(a) + pickle.dumps(b)"])

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from jupyter_serprof.analysis.findings.dask_facts import records
+from jupyter_serprof.analysis.findings.ray import _CALL_ACTOR, _GETS, _outermost
 from jupyter_serprof.analysis.spans import WORDS, covered_ns, indexed, number, self_share, text
+from jupyter_serprof.analysis.typed import is_chain, roles_of
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
@@ -26,6 +28,7 @@ _BACK = {
     "pa.array": "{}.to_pylist()",
     "pd.DataFrame": "{}.to_dict('records')",
 }
+_AHEAD = "   # before the loop; in it: ref, ahead = ahead, {}; value = ray.get(ref)"
 #: Shorter gaps between two calls are Ray's own.
 GAP_SHARE = 0.2
 #: What waits for room in a store, and when that is the cause.
@@ -65,7 +68,12 @@ def submission_order(trace: Trace) -> Iterable[Finding]:
 
 
 def no_pipelining(trace: Trace) -> Iterable[Finding]:
-    """Find an actor that is idle between two calls, as the next one waits for its result."""
+    """Find an actor that is idle between two calls, as the next one waits for its result.
+
+    Who calls is a task; or the notebook, if the code shows that no call needs the one before: then
+    it saves what the notebook does meanwhile, but no more than the actor works.
+    """
+    own_ns = _own_work_ns(trace)
     calls: dict[tuple[str, str], list[Span]] = defaultdict(list)
     for _, span in indexed(trace, "ray.execute"):
         calls[span.name, span.lane].append(span)
@@ -75,10 +83,12 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
         gaps = [(a, b.start_ns - a.end_ns) for a, b in pairwise(spans)]
         long = [ns for before, ns in gaps if ns >= GAP_SHARE * before.duration_ns]
         busy_ns = sum(span.duration_ns for span in spans)
-        share = min(sum(long), busy_ns) / max(1, trace.wall_ns)
         is_called = any(
             o.start_ns <= spans[0].start_ns and o.end_ns >= spans[-1].end_ns for o in others
         )
+        saved_ns = busy_ns if is_called else min(busy_ns, own_ns)
+        is_called |= own_ns > 0 and not others
+        share = min(sum(long), saved_ns) / max(1, trace.wall_ns)
         is_in_turn = len(spans) >= MANY_CALLS and 2 * len(long) > len(gaps) and is_called
         if is_in_turn and share >= WORTH_SHARE:
             yield Finding(
@@ -86,13 +96,31 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"`{name}` had nothing to do between its {format_count(len(spans))} calls",
                 {"calls": len(spans), "idle_ns": sum(long), "busy_ns": busy_ns},
-                "ahead = <ahead>   # before the loop; in it: ref, ahead = ahead, <ahead>; value = "
-                "ray.get(ref)\n   # ask for the next one before you handle the one that is there",
+                f"calls = <calls>; ahead = next(calls){_AHEAD.format('next(calls, None)')}\n"
+                f"ahead = <ahead>{_AHEAD.format('<ahead>')}\n"
+                f"{WORDS}ask for the next one before you handle the one that is there",
                 spans=tuple(i for i, s in indexed(trace, "ray.execute") if s.lane == lane),
                 because=f"this actor worked for {format_ns(busy_ns)} and was idle for "
                 f"{format_ns(sum(long))} while its caller handled the results",
                 share=share,
             )
+
+
+def _own_work_ns(trace: Trace) -> int:
+    """Return what the notebook did between each get of a call of an actor and the next call.
+
+    None where one was under way meanwhile, or where the code does not tell the calls of the loop.
+    """
+    roles, caller = roles_of(trace.name), trace.lanes[0].key if trace.lanes else ""
+    outer = [trace.spans[at] for at in _outermost(trace, (*_GETS, "ray.submit"))]
+    own = [span for span in outer if span.lane == caller]
+    # What --detail asks before a get is no get of its own.
+    gets = [span for span in own if span.stage in _GETS and span.stage != "ray.wait"]
+    calls = [span for span in own if span.name == _CALL_ACTOR]
+    edges = [(got.end_ns, call.start_ns) for got, call in zip(gets, calls[1:], strict=False)]
+    is_in_turn = len(gets) == len(calls) and all(end <= start for end, start in edges)
+    is_told = bool(roles.keys() & {"<ahead>", "<calls>"}) and not is_chain(trace.name)
+    return sum(start - end for end, start in edges) if is_in_turn and is_told else 0
 
 
 def blocking_in_async(trace: Trace) -> Iterable[Finding]:
