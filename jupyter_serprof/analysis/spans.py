@@ -124,6 +124,11 @@ def number(span: Span, key: str) -> int | None:
     return whole(span.details or {}, key)
 
 
+def calls_of(span: Span) -> int:
+    """Return how many calls a span stands for: short ones are told together."""
+    return number(span, "calls") or 1
+
+
 def text(span: Span, key: str) -> str:
     """Return a text from the details of a span, or an empty one."""
     return word(span.details or {}, key)

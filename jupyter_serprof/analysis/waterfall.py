@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from jupyter_serprof.analysis.spans import (
     SpanEdge,
+    calls_of,
     depths,
     fewer_pieces,
     nearest,
@@ -263,7 +264,7 @@ def _row(key: _RowKey, tally: _Tally, trace: Trace, most: int) -> Row:
         busy_ns=sum(tally.busy_by_lane.values()),
         size_bytes=total(tally.sizes),
         count=sum(
-            number(span, "calls") or 1
+            calls_of(span)
             for span in mine
             if not 0 <= span.parent < len(spans) or spans[span.parent].stage != name
         ),

@@ -231,9 +231,10 @@ def collected(gc_ms: float, wall_ms: float, stage: str = "pickle.loads", parent:
     )
 
 
-def looped(stage: str, count: int, each_ms: float, size: int | None = 80) -> Trace:
-    """Return so many calls one after the other, in a second."""
-    spans = [(stage, CALLER, at * each_ms, each_ms, size) for at in range(count)]
+def looped(stage: str, count: int, each_ms: float, size: int | None = 80, calls: int = 1) -> Trace:
+    """Return so many calls one after the other, in a second; some are told together."""
+    told = (-1, {"calls": calls}) if calls > 1 else ()
+    spans = [(stage, CALLER, at * each_ms, each_ms, size, *told) for at in range(count)]
     return make_trace(spans, wall_ms=1_000)
 
 
@@ -525,10 +526,14 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (looped("ray.store", 499, 1), looped("ray.store", 500, 1)),
         (looped("ray.store", 500, 0.39), looped("ray.store", 500, 0.4)),
         (looped("ray.store", 500, 1, 100_000), looped("ray.store", 500, 1, 99_999)),
+        # Short calls are told together: each of them counts, by its part of the bytes.
+        (looped("ray.store", 4, 100, calls=124), looped("ray.store", 4, 100, calls=125)),
+        (looped("ray.store", 4, 100, 10**8, 1_000), looped("ray.store", 4, 100, 99_999_999, 1_000)),
     ],
     "ray.get-in-loop": [
         (looped("ray.fetch", 99, 5), looped("ray.fetch", 100, 5)),
         (looped("ray.fetch", 100, 2.9), looped("ray.fetch", 100, 3)),
+        (looped("ray.fetch", 9, 50, calls=11), looped("ray.fetch", 10, 50, calls=10)),
         # A loop of ray.wait is the remedy.
         (named(looped("ray.wait", 100, 5), {"ray.wait": "wait"}), looped("ray.map", 100, 5)),
         # What --detail asks before a get is no get of its own.
@@ -724,7 +729,7 @@ def test_asking_ahead_as_printed_calls_the_actor_as_often_and_gives_the_same() -
     (found,) = (f for f in find(analyse(replace(in_notebook(40), name=code))) if f.remedy)
     before, _, behind = found.remedy.partition("   # ")
     asked, out = list[int](), list[int]()
-    step = SimpleNamespace(remote=lambda x: asked.append(x) or x)
+    step = SimpleNamespace(remote=lambda x: (asked.append(x), x)[1])
     names = {"a": SimpleNamespace(step=step), "ray": SimpleNamespace(get=out.append)}
 
     turn = behind[behind.index("ref, ahead") :]

@@ -6,7 +6,15 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import covered_ns, indexed, inside, number, self_share, text
+from jupyter_serprof.analysis.spans import (
+    calls_of,
+    covered_ns,
+    indexed,
+    inside,
+    number,
+    self_share,
+    text,
+)
 from jupyter_serprof.analysis.typed import is_chain
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
@@ -62,19 +70,20 @@ def many_puts(trace: Trace) -> Iterable[Finding]:
     spans = [trace.spans[index] for index in puts]
     sizes = [number(s, "total_bytes") if s.size_bytes is None else s.size_bytes for s in spans]
     small = [(at, size) for at, size in zip(puts, sizes, strict=True) if size is not None]
-    small = [(at, size) for at, size in small if size < SMALL_BYTES]
+    small = [(at, n) for at, n in small if n < SMALL_BYTES * calls_of(trace.spans[at])]
     took_ns = sum(trace.spans[at].duration_ns for at, _ in small)
-    if len(small) < MANY_PUTS or took_ns < PUT_SHARE * trace.wall_ns:
+    count = sum(calls_of(trace.spans[at]) for at, _ in small)
+    if count < MANY_PUTS or took_ns < PUT_SHARE * trace.wall_ns:
         return
     total = sum(size for _, size in small)
     yield Finding(
         "ray.many-puts",
         "warn",
-        f"{format_count(len(small))} small objects were put one by one",
-        {"times": len(small), "total_bytes": total, "took_ns": took_ns},
+        f"{format_count(count)} small objects were put one by one",
+        {"times": count, "total_bytes": total, "took_ns": took_ns},
         "ref = ray.put(<puts>)   # all of them as one object, or hand small ones to tasks by value",
         spans=tuple(at for at, _ in small)[:POINTED_SPANS],
-        because=f"{format_bytes(total / len(small))} in {format_ns(took_ns / len(small))} each",
+        because=f"{format_bytes(total / count)} in {format_ns(took_ns / count)} each",
         share=min(1.0, took_ns / trace.wall_ns),
     )
 
@@ -96,14 +105,15 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
     is_in_turns = _submits_between(trace, gets) >= len(gets) / 2
     share = self_share(trace, *_GETS, *_WAY[: len(_WAY) * is_in_turns])
     share -= self_share(trace, *_COLD_CALL[: 2 * is_in_turns])
-    if len(gets) < MANY_GETS or share < GET_SHARE:
+    count = sum(calls_of(trace.spans[at]) for at in gets)
+    if count < MANY_GETS or share < GET_SHARE:
         return
     took_ns = sum(trace.spans[at].duration_ns for at in parts)
     yield Finding(
         "ray.get-in-loop",
         "warn",
-        f"`ray.get` was called {format_count(len(gets))} times, one after the other",
-        {"times": len(gets), "took_ns": took_ns, "share": round(share, 3)},
+        f"`ray.get` was called {format_count(count)} times, one after the other",
+        {"times": count, "took_ns": took_ns, "share": round(share, 3)},
         _SUBMIT_FIRST if is_in_turns else _ALL_AT_ONCE,
         spans=tuple(gets)[:POINTED_SPANS],
         because=f"each waits for one result only, {format_ns(took_ns)} in all",
