@@ -24,6 +24,7 @@ from distributed.worker import Worker
 from clusters import seen
 from clusters.outside import Outside, outside_cluster
 from jupyter_serprof.analysis.findings.dask_facts import workers
+from jupyter_serprof.analysis.spans import number
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.api.recordings import stage_recording
 from jupyter_serprof.experiments.graphs.stages import ComputationTimeoutError
@@ -245,6 +246,19 @@ def test_workers_that_have_nothing_to_do_count(outside_client: Client) -> None:
     threads = sum(outside_client.nthreads().values())
     assert workers(recording.trace).threads == threads > 1
     assert [f.rule for f in recording.trace.findings] == ["dask.one-task"]
+
+
+def test_only_tasks_that_need_each_other_are_a_chain(outside_client: Client) -> None:
+    """Eight calls, of which one took longer, had been told to follow each other."""
+    apart = [dask.delayed(operator.neg)(at) for at in range(4)]
+    chain = dask.delayed(operator.add)(1, 1)
+    for at in range(3):
+        chain = dask.delayed(operator.add)(chain, at)
+    with stage_recording("x") as recording:
+        outside_client.gather([outside_client.compute(chain), *outside_client.compute(apart)])
+
+    chained = (number(span, "chained") for span in recording.trace.spans)
+    assert [count for count in chained if count is not None] == [3, 0]
 
 
 def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> None:

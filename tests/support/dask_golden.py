@@ -192,15 +192,24 @@ def _prefixes(*rows: tuple[str, int, float]) -> Table:
 Task = tuple[str, int, float, float]
 
 
-def ran(*tasks: Task, graphs: int = 1, size: int = 0, waits: int = 0) -> Trace:
+def ran(
+    *tasks: Task, graphs: int = 1, size: int = 0, waits: int = 0, chained: int = 0, layers: int = 0
+) -> Trace:
     """Return tasks of two workers: (name, worker, start, duration) each, of so many graphs."""
-    spans: list[tuple[Any, ...]] = [("dask.serialize", CLIENT, 0, 1)] * graphs
+    spans: list[tuple[Any, ...]] = [
+        ("dask.serialize", CLIENT, 0, 1, None, -1, {"layers": layers})
+    ] * graphs
     spans += [("dask.execute", f"worker {at}/thread 1", *times) for _, at, *times in tasks]
     end = max(start + took for *_, start, took in tasks)
     trace = make_trace(
-        [*spans, ("dask.worker", "worker 2/loop", 0, 1), ("dask.wait", CLIENT, 1, end)]
+        [
+            *spans,
+            ("dask.worker", "worker 2/loop", 0, 1),
+            ("dask.wait", CLIENT, 1, end),
+            ("dask.schedule", SCHEDULER, 0, 0, None, -1, {"chained": chained}),
+        ]
     )
-    names = [*["serialize"] * graphs, *(name for name, *_ in tasks), "loop", "wait"]
+    names = [*["serialize"] * graphs, *(name for name, *_ in tasks), "loop", "wait", "update_graph"]
     named = [span._replace(name=name) for span, name in zip(trace.spans, names, strict=True)]
     sums = {name: [took for own, *_, took in tasks if own == name] for name, *_ in tasks}
     rows = [(name, len(own), round(sum(own) * 1e6), size) for name, own in sums.items()]
@@ -265,6 +274,7 @@ def pooled(start: float, end: float, work: float, wall: float | None = None) -> 
 
 _THEN = ("finalize-f", 1, 310, 100)
 _LONG = ("finalize-f", 1, 5, 300)
+_STRAGGLER = ("all_of", 1, 5, 400)
 _FIRST: list[Task] = [("finalize-f", 1, 5, 100), ("train", 1, 110, 300)]
 #: rule -> (below the threshold, at it)
 DASK_GOLDEN: Mapping[str, list[Pair]] = {
@@ -341,8 +351,12 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (looped(6, waits=2), looped(6, waits=3)),
     ],
     "dask.chain": [
-        (ran(*in_turn("add", 2)), ran(*in_turn("add", 1))),
-        (ran(*in_turn("add", 1), ("sum", 1, 605, 9)), ran(*in_turn("add", 1), ("add", 1, 605, 9))),
+        (ran(*in_turn("add", 2), chained=5), ran(*in_turn("add", 1), chained=5)),
+        (ran(*in_turn("add", 1), chained=4), ran(*in_turn("add", 1), chained=5)),
+        (
+            ran(*in_turn("add", 1), ("sum", 1, 605, 9), chained=6),
+            ran(*in_turn("add", 1), ("add", 1, 605, 9), chained=6),
+        ),
     ],
     "dask.one-task": [
         (ran(("all_of", 1, 5, 400), ("b", 2, 5, 390)), ran(("all_of", 1, 5, 400))),
@@ -351,6 +365,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
             ran(("all_of", 1, 5, 400), ("b", 1, 5, 401)),
             ran(("all_of", 1, 5, 400), ("b", 1, 405, 9)),
         ),
+        (ran(_STRAGGLER, ("b", 2, 5, 201)), ran(_STRAGGLER, ("b", 2, 5, 200))),
     ],
     "dask.delayed-collection": [
         (ran(("train", 1, 5, 300), _THEN, size=38_000_000), ran(*_FIRST, size=38_000_000)),
@@ -543,6 +558,10 @@ DASK_SAMPLES: Mapping[str, Trace] = {
     "dask.delayed names it by its class": embedded(32_000_000, "ndarray", ARRAY, 1),
     "one of many tasks ran alone": replace(
         ran(("all_of", 1, 5, 400)), tables=(tasks_table(("all_of", 8, 420_000_000, 9)),)
+    ),
+    "one call": ran(_STRAGGLER, layers=1),
+    "eight calls that need nothing of each other": ran(
+        ("work", 1, 5, 1200), *(("work", 2, 5 + 50 * at, 50) for at in range(7)), layers=8
     ),
     "each ran once": ran(*((n, 1, 99 * (ord(n) - 97), 99) for n in "abcd"), graphs=4, waits=4),
     "three of five objects": run(

@@ -59,7 +59,7 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     tasks, work_ns = facts.task_count(trace), facts.compute_ns(trace)
     scheduled_ns, (threads, busy_ns) = facts.scheduling_ns(trace), facts.workers(trace)
     carries = (facts.dispatched_bytes(trace) or 0) >= dask_payload.PAYLOAD_BYTES * (tasks or 0)
-    of_calls = ("dask.construct", "dask.prepare") if _is_of_calls(trace) else ()
+    of_calls = ("dask.construct", "dask.prepare") if facts.is_of_calls(trace) else ()
     share = self_share(
         trace, *facts.OF_EACH_TASK, *of_calls, *([] if carries else ["dask.dispatch"])
     )
@@ -106,22 +106,15 @@ def _largest_prefix(trace: Trace) -> tuple[str, int]:
     return (name, count) if count else ("", 0)
 
 
-def _is_of_calls(trace: Trace) -> bool:
-    """Tell whether a layer was made for each task, as `dask.delayed` does."""
-    layers = sum(number(span, "layers") or 0 for _, span in indexed(trace, "dask.serialize"))
-    return 2 * layers >= (facts.task_count(trace) or math.inf)
-
-
 def _larger_chunks(trace: Trace, factor: float) -> str:
     """Return how to make tasks larger; calls and futures have no chunks: batches of values.
 
     Each worker thread is left with one at least.
     """
-    kinds = {word(entry, "kind") for entry in facts.records(trace, "dask.computations")}
-    is_futures = bool(kinds) and kinds <= facts.FUTURES
+    is_futures = facts.is_of_futures(trace)
     count, tasks = _largest_prefix(trace)[1], facts.task_count(trace) or 0
     factor = max(2.0, min(factor, (count or tasks) / max(1, facts.workers(trace).threads)))
-    if is_futures or _is_of_calls(trace):
+    if is_futures or facts.is_of_calls(trace):
         size, called = math.ceil(factor), "call" if count == tasks else "function"
         each, part = f"lambda part: [<{called}>(x) for x in part]", f"<values>[i:i + {size}]"
         # Lists in lists are searched for graphs, which takes longer than all else of a call.

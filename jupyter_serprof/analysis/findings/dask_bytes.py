@@ -153,9 +153,8 @@ def _scattered(trace: Trace, entry: facts.Record) -> str:
     What a function captures stays what it is: the function has to be given it.
     """
     name = word(entry, "name") or NAME
-    kinds = {word(entry, "kind") for entry in facts.records(trace, "dask.computations")}
     once = f"client.scatter([{name}], broadcast=True)[0]"
-    is_futures = kinds and kinds <= facts.FUTURES
+    is_futures = facts.is_of_futures(trace)
     made = once if is_futures else f"dask.delayed({once})"
     line = f"{name} = {made}   # once to each worker; tasks then carry its key only{_BY_SCATTER}"
     if word(entry, "object").endswith(IN_CODE):
@@ -265,8 +264,7 @@ def _walked(trace: Trace, entry: facts.Record, share: float) -> Finding:
 
 def _unsearched(trace: Trace, name: str) -> str:
     """Return the line that keeps a container whole: a future of it would be sent item by item."""
-    kinds = {word(each, "kind") for each in facts.records(trace, "dask.computations")}
-    if kinds and kinds <= facts.FUTURES:
+    if facts.is_of_futures(trace):
         return f"values = <client>.gather(<client>.map(<call>, <values>)){_HELD}"
     return f"{name} = dask.delayed({name}, traverse=False)   # once, before it is given to a call"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -22,7 +23,7 @@ OF_EACH_TASK = (
     *("dask.optimize", "dask.materialize"),
 )
 #: Computations of futures.
-FUTURES = frozenset({"submit", "map"})
+_FUTURES = frozenset({"submit", "map"})
 #: What makes the partitions of a data frame, as Dask names its tasks.
 _BAGS = ("from_sequence", "bag-", "read-text", "foldbinop")
 _SOURCES = ("frompandas", "readcsv", "readparquet", "frommap")
@@ -92,6 +93,18 @@ def has_partitions(trace: Trace) -> bool:
 def is_source(name: str) -> bool:
     """Tell whether a task makes partitions of a data frame, by the name that Dask gives it."""
     return name.replace("_", "").replace("-", "").startswith(_SOURCES)
+
+
+def is_of_calls(trace: Trace) -> bool:
+    """Tell whether a layer was made for each task, as `dask.delayed` does."""
+    layers = sum(number(span, "layers") or 0 for _, span in indexed(trace, "dask.serialize"))
+    return 2 * layers >= (task_count(trace) or math.inf)
+
+
+def is_of_futures(trace: Trace) -> bool:
+    """Tell whether all tasks are calls of `submit` and `map`."""
+    kinds = {word(entry, "kind") for entry in records(trace, "dask.computations")}
+    return bool(kinds) and kinds <= _FUTURES
 
 
 def compute_ns(trace: Trace) -> int | None:

@@ -28,6 +28,8 @@ FEW_TASKS = 4
 MOST_GROUPS = 12
 #: Tasks that overlap for less than this are said to run one after the other.
 OVERLAP = 1.2
+#: Of the tasks of a chain so many need another one of the same name; in a tree half of them do.
+CHAINED_SHARE = 0.75
 #: What could be saved of the time, from here on it is worth a sentence.
 WORTH_SHARE = 0.2
 JOINED_BYTES = 1_000_000
@@ -65,18 +67,20 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
     busy_ns = sum(span.duration_ns for span in tasks)
     if lanes < 2 or count < FEW_TASKS or not 0 < busy_ns <= OVERLAP * covered_ns(tasks):  # noqa: PLR2004
         return
-    kinds = {word(entry, "kind") for entry in facts.records(trace, "dask.computations")}
     graphs = len(facts.spans_of(trace, "dask.serialize"))
     name = facts.prefix(max(tasks, key=lambda span: span.duration_ns).name)
     # What is sent without a wait between is one group; of many computations twelve are told.
     waits = 2 * len(trace.groups) >= min(graphs, MOST_GROUPS)
     is_loop = waits and graphs >= max(FEW_TASKS, count / 2)
     named = sum(facts.prefix(span.name) == name for span in tasks)
-    is_alike, is_its_own = named == len(tasks), named * count >= graphs * len(tasks)
+    is_its_own = named * count >= graphs * len(tasks)
+    # Of independent ones a worker may have run most, as the others were held up.
+    follow = sum(number(span, "chained") or 0 for _, span in indexed(trace, "dask.schedule"))
+    is_chain = named == len(tasks) and follow >= CHAINED_SHARE * count
     between_ns = (1 - 1 / graphs) * _between_ns(trace, tasks) if is_loop else 0.0
     saved_ns = (1 - 1 / min(lanes, count)) * covered_ns(tasks) + between_ns
     share = min(1.0, saved_ns / max(1, trace.wall_ns))
-    if share < WORTH_SHARE or not (is_loop or is_alike):
+    if share < WORTH_SHARE or not (is_loop or is_chain):
         return
     what = counted(graphs, "computation") + f" of `{name}`" * is_its_own
     yield Finding(
@@ -84,7 +88,7 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"{what if is_loop else f'{count} tasks `{name}`'} ran one after the other",
         {"tasks": count, "computations": graphs, "workers": lanes, "busy_ns": busy_ns},
-        _TREE if not is_loop else _GATHER if kinds and kinds <= facts.FUTURES else _COMPUTE,
+        _TREE if not is_loop else _GATHER if facts.is_of_futures(trace) else _COMPUTE,
         spans=facts.spans_of(trace, _EXECUTE),
         because=f"{format_ns(busy_ns)} of work, on one of {lanes} workers at a time",
         share=share,
@@ -107,9 +111,8 @@ def one_task(trace: Trace) -> Iterable[Finding]:
     took_ns = longest.duration_ns if longest else 0
     if longest is None or lanes < 2 or 2 * took_ns < max(total_ns, LONG_NS):  # noqa: PLR2004
         return
-    if sum(span.duration_ns for _, span in tasks) > OVERLAP * covered_ns(s for _, s in tasks):
-        return
-    share = (1 - 1 / lanes) * took_ns / max(1, trace.wall_ns)
+    alone_ns = covered_ns(s for _, s in tasks) - covered_ns(s for at, s in tasks if at != index)
+    share = (1 - 1 / lanes) * alone_ns / max(1, trace.wall_ns)
     joined, user = _joined(trace, longest)
     if joined is None and longest.name.startswith(_FINAL):
         return  # the result, which is gathered whole
@@ -118,10 +121,13 @@ def one_task(trace: Trace) -> Iterable[Finding]:
     rows = facts.records(trace, "dask.tasks")
     count = sum(whole(row, "count") or 0 for row in rows if word(row, "prefix") == name)
     what = f"one of {count} `{name}` ran alone" if count > 1 else f"`{name}` ran as one task"
-    if share >= WORTH_SHARE:
+    is_call = facts.is_of_calls(trace) or facts.is_of_futures(trace)
+    parts = "" if is_call else ": `rechunk`, `repartition`"
+    if share >= WORTH_SHARE and 2 * alone_ns >= took_ns:
         yield Finding(
             "dask.one-task" if joined is None else "dask.delayed-collection",
-            "warn" if count <= 1 else "info",  # one of many may have been held up
+            # One of many may have been held up; one call may be all that was to be done.
+            "warn" if joined or (count <= 1 and not is_call) else "info",
             f"{what}, the other worker{'s' * (lanes > 2)} had nothing to do"  # noqa: PLR2004
             if joined is None
             else f"`{name}` got {format_bytes(size)} of chunks joined in one task",
@@ -129,8 +135,8 @@ def one_task(trace: Trace) -> Iterable[Finding]:
             | ({"size_bytes": size, "joined_ns": before_ns} if joined else {}),
             "",
             spans=(index,),
-            because=f"{alone} on one of {lanes} workers; part its values: `rechunk`, "
-            "`repartition`, or a call for each part"
+            because=f"{alone} on one of {lanes} workers; parts of its values can "
+            f"run side by side{parts}"
             if joined is None
             else f"joining took {format_ns(before_ns)}, `{name}` then ran alone for {alone}; "
             "`map_blocks`, or `to_delayed` and a call for each chunk, make a task of each",

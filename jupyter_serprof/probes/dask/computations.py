@@ -176,7 +176,8 @@ def describe_schedules(run: Page, sent: Sequence[SentGraph], suffix: str) -> Non
     taken.sort(key=lambda draft: draft.start)
     for draft, entry in zip(taken, sent, strict=False):
         details = entry.draft.details
-        known = {"tasks": entry.noted.get("tasks"), "layers": entry.layers}
+        known = {key: entry.noted.get(key) for key in ("tasks", "chained")}
+        known["layers"] = entry.layers
         draft.details |= {key: value for key, value in known.items() if value is not None}
         draft.details["computation"] = details["computation"]
 

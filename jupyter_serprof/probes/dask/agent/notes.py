@@ -63,7 +63,7 @@ class Computation:
 
     def __init__(self, sign: str) -> None:
         self.sign = sign
-        self.tasks = self.finished = self.repeated = self.repeated_ns = 0
+        self.tasks = self.finished = self.repeated = self.repeated_ns = self.chained = 0
         #: By prefix: how many tasks, and how long they computed.
         self.prefixes: dict[str, list[int]] = {}
         self.first_assigned: int | None = None
@@ -223,6 +223,7 @@ class Agent:
                 else:
                     groups[task.group.name] = at
                 computation.tasks += 1
+                computation.chained += any(d.prefix is task.prefix for d in task.dependencies)
                 self.planned[task.prefix.name] = self.planned.get(task.prefix.name, 0) + 1
 
     def meet_earlier(self, tasks: Iterable[Any]) -> None:
