@@ -243,6 +243,22 @@ def parted(count: int, steps: int = 8, size: int = 40_000) -> Trace:
     return replace(trace, tables=(tasks_table(*rows),))
 
 
+def merged(size: int) -> Trace:
+    """Return a merge of frames, the larger of so many bytes, by a shuffle."""
+    return ran(*in_turn("hash-join-transfer", 2), ("hashjoinp2p", 1, 305, 90), size=size)
+
+
+def in_shuffle(first: str) -> Trace:
+    """Return a shuffle after tasks of a name."""
+    return ran((first, 1, 5, 9), ("shuffle-barrier", 1, 305, 9), *in_turn("p2pshuffle", 2))
+
+
+def split(first: str) -> Trace:
+    """Return a shuffle after tasks of a name, of a frame that was cut into 50 small partitions."""
+    rows = [("frompandas", 8, 10**6, 4_840_000), ("repartitiondivisions", 50, 10**6, 2_900_000)]
+    return replace(in_shuffle(first), tables=(tasks_table(*rows, (first, 50, 10**6, 9)),))
+
+
 def filtered(name: str) -> Trace:
     """Return what is done with 60 partitions that were made before, built by a method."""
     trace = parted(60)
@@ -373,13 +389,16 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (ran(_LONG, size=38_000_000), ran(_LONG, ("train", 1, 310, 9), size=38_000_000)),
     ],
     "dask.shuffle": [
-        (ran(*in_turn("x", 2), ("p2pshuffle", 1, 305, 9)), ran(*in_turn("p2pshuffle", 2)))
+        (ran(*in_turn("x", 2), ("p2pshuffle", 1, 305, 9)), ran(*in_turn("p2pshuffle", 2))),
+        (merged(500_000_001), merged(500_000_000)),
+        (in_shuffle("chunk"), in_shuffle("apply")),
     ],
     "dask.text-files": [(ran(*in_turn("read-parquet", 2)), ran(*in_turn("read-csv", 2)))],
     "dask.small-partitions": [
         (parted(49), parted(50)),
         (parted(50, steps=7), parted(50, steps=8)),
         (parted(50, size=1_000_000), parted(50, size=999_999)),
+        (split("apply"), split("chunk")),
         (filtered("Array.sum"), filtered("DataFrame.assign")),
     ],
     "dask.pool-start": [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -37,10 +39,14 @@ JOINED_BYTES = 1_000_000
 LONG_NS = 200_000_000
 #: What takes more is no single number.
 NUMBER_BYTES = 200
+#: What is merged without a shuffle: so much goes to each partition.
+FITTING_BYTES = 500_000_000
 MANY_PARTITIONS, MANY_STEPS, PARTITION_BYTES = 50, 8, 1_000_000
 #: Threads that are ready for as long as one of them; their tasks overlap all the same.
 HELD, TOGETHER = (0.8, 1.45), 1.5
 _EXECUTE, _FINAL = "dask.execute", "finalize"
+#: Tasks that send rows to where their keys belong, and take them in.
+_MOVING, _MERGING = re.compile("shuffle|hash-?join"), re.compile("merge|hash-?join")
 #: Classes of dask.dataframe whose methods make steps.
 _FRAMES = ("DataFrame.", "FrameBase.", "GroupBy.", "Series.")
 _GATHER = "results = [future.result() for future in <futures>]   # submit all, then wait"
@@ -161,11 +167,16 @@ def _joined(trace: Trace, task: Span) -> tuple[facts.Record | None, Span]:
 
 def shuffle(trace: Trace) -> Iterable[Finding]:
     """Rows that travel between all partitions, where another form of the question needs none."""
-    rows = [row for row in facts.records(trace, "dask.tasks") if "shuffle" in word(row, "prefix")]
-    names = " ".join(word(row, "prefix") for row in facts.records(trace, "dask.tasks"))
+    tables = facts.records(trace, "dask.tasks")
+    rows = [row for row in tables if _MOVING.search(word(row, "prefix"))]
+    names = " ".join(word(row, "prefix") for row in tables)
     sorts = any(number(span, "sorts") for _, span in indexed(trace, "dask.submit"))
-    kind = "bag" if "shuffle-group" in names else "merge" if "merge" in names else ""
+    kind = "bag" if "shuffle-group" in names else "merge" if _MERGING.search(names) else ""
     kind = "index" if sorts else kind
+    if not kind and _is_combined(trace):
+        return  # `agg` and its like do what could be advised
+    # Two large frames cannot be merged otherwise.
+    is_large = max((whole(row, "result_bytes") or 0 for row in tables), default=0) > FITTING_BYTES
     times = sum(whole(r, "count") or 0 for r in rows if word(r, "prefix") == "shuffle-barrier")
     moved_ns = sum(whole(row, "transfer_total") or 0 for row in rows)
     worked_ns = sum(whole(row, "compute_total") or 0 for row in rows)
@@ -175,16 +186,26 @@ def shuffle(trace: Trace) -> Iterable[Finding]:
     share += self_share(trace, "dask.transfer") if moved_ns else 0.0
     if not rows or share < WORTH_SHARE or (kind == "index" and times < 2):  # noqa: PLR2004
         return
+    if kind == "merge" and is_large:
+        return
     yield Finding(
         "dask.shuffle",
         "warn",
         "rows were shuffled between all partitions",
         {"tasks": tasks, "busy_ns": worked_ns + moved_ns},
         _SHUFFLED[kind],
-        spans=tuple(i for i, span in indexed(trace, _EXECUTE) if "shuffle" in span.name),
+        spans=tuple(i for i, span in indexed(trace, _EXECUTE) if _MOVING.search(span.name)),
         because=f"{format_count(tasks)} tasks, {format_ns(worked_ns + moved_ns)} of work on them",
         share=min(1.0, share),
     )
+
+
+def _is_combined(trace: Trace) -> bool:
+    """Tell whether rows were combined within partitions before some of them were shuffled."""
+    tasks = [span for _, span in indexed(trace, _EXECUTE)]
+    combined = [span.start_ns for span in tasks if facts.prefix(span.name) == "chunk"]
+    shuffled = [span.start_ns for span in tasks if "shuffle-barrier" in span.name]
+    return min(combined, default=math.inf) < min(shuffled, default=0)
 
 
 def text_files(trace: Trace) -> Iterable[Finding]:
@@ -212,7 +233,8 @@ def small_partitions(trace: Trace) -> Iterable[Finding]:
     tasks, share = facts.task_count(trace), self_share(trace, _EXECUTE, *facts.OF_EACH_TASK)
     count, size = _partitions(trace)
     is_small = count >= MANY_PARTITIONS and 0 < size < PARTITION_BYTES
-    if is_small and (tasks or 0) >= MANY_STEPS * count and share >= WORTH_SHARE:
+    is_much = (tasks or 0) >= MANY_STEPS * count or _is_combined(trace)
+    if is_small and is_much and share >= WORTH_SHARE:
         yield Finding(
             "dask.small-partitions",
             "warn",
@@ -229,7 +251,8 @@ def small_partitions(trace: Trace) -> Iterable[Finding]:
 def _partitions(trace: Trace) -> tuple[int, float]:
     """Return how many partitions a data frame has: each has a task of most steps; and its bytes."""
     rows = [row for row in facts.records(trace, "dask.tasks") if whole(row, "count")]
-    made = [row for row in rows if facts.is_source(word(row, "prefix"))]
+    cut = [row for row in rows if word(row, "prefix") == "repartitiondivisions"]
+    made = cut or [row for row in rows if facts.is_source(word(row, "prefix"))]
     if not made and any(s.name.startswith(_FRAMES) for _, s in indexed(trace, "dask.construct")):
         counts = Counter(row["count"] for row in rows)
         made = [row for row in rows if row["count"] == counts.most_common(1)[0][0]]
