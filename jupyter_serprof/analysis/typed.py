@@ -290,9 +290,25 @@ def _of_loops(tree: ast.AST) -> _Roles:
     for loop in loops:
         # What another loop around it binds is no name outside of that.
         if not (turns - _stored([loop.target])) & _names(loop.values, *loop.body):
-            made = _made(loop.body)
+            made, sometimes = _made(loop.body), _conditional(loop.body)
             for call in _calls(loop.body):
-                yield from _in_loop(loop, call, made)
+                yield from _in_loop(loop, call, made) if call not in sometimes else ()
+
+
+def _conditional(trees: Iterable[ast.AST]) -> set[ast.AST]:
+    """Return what not every turn does: in a branch, or all of it where a turn or the loop ends."""
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    if any(isinstance(node, ast.Break | ast.Continue | ast.Return) for node in nodes):
+        return set(nodes)
+    return {under for node in nodes for part in _branches(node) for under in ast.walk(part)}
+
+
+def _branches(node: ast.AST) -> Iterable[ast.AST]:
+    if isinstance(node, ast.If):
+        return (*node.body, *node.orelse)
+    if isinstance(node, ast.IfExp):
+        return node.body, node.orelse
+    return node.values[1:] if isinstance(node, ast.BoolOp) else ()
 
 
 def _loop(node: ast.AST) -> _Loop | None:

@@ -118,6 +118,11 @@ def test_the_collection_is_the_variable_that_the_computed_chain_begins_with(
             "x.map_blocks(lambda b, mask: np.abs(b) * mask[0], dask.delayed(mask), dtype=float)",
         ),
         ("x.map_blocks(lambda b: b * mask + one)", "captured", None),
+        ("for i in xs: f(i).compute()", "computed", "[f(i) for i in xs]"),
+        ("for i in xs: f(i).compute() if i < 20 else None", "computed", None),
+        ("for i in xs:\n  if g(i): ray.get(f.remote(i))", "tasks", None),
+        ("for i in xs:\n  if ray.get(f.remote(i)): break", "tasks", None),
+        ("for i in xs: g(i) and delayed(f)(i).compute()", "call", None),
     ],
 )
 def test_code_tells_calls_sizes_and_places(code: str, role: str, text: str | None) -> None:
