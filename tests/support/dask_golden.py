@@ -269,6 +269,15 @@ def filtered(name: str) -> Trace:
     )
 
 
+def in_kernel(trace: Trace) -> Trace:
+    """Return a trace whose scheduler, with its garbage, lives in the kernel."""
+    spans = (
+        span._replace(details={"is_kernel": True}) if span.stage == "gc" else span
+        for span in trace.spans
+    )
+    return replace(trace, spans=tuple(spans))
+
+
 def launched(start: int) -> Trace:
     """Return a wait for processes, of which the start took so many ms of 100."""
     noted = {"start_ns": start * 10**6}
@@ -582,6 +591,7 @@ DASK_SAMPLES: Mapping[str, Trace] = {
     "eight calls that need nothing of each other": ran(
         ("work", 1, 5, 1200), *(("work", 2, 5 + 50 * at, 50) for at in range(7)), layers=8
     ),
+    "the heap of a kernel is searched": in_kernel(run(gc=200)),
     "each ran once": ran(*((n, 1, 99 * (ord(n) - 97), 99) for n in "abcd"), graphs=4, waits=4),
     "three of five objects": run(
         tables=[graph_table(*((f"f{at}-{HASH}", ARRAY, 90_000_000 - at, 3) for at in range(5)))]

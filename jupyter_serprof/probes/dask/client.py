@@ -387,7 +387,7 @@ def _name_collections(run: Page, cluster: Cluster, suffix: str) -> None:
     lane, own = run.threads.get(report["loop_thread"]), f"scheduler{suffix}"
     for draft in run.drafts:
         if draft.stage == "gc" and draft.lane == lane and lane != MAIN_LANE:
-            draft.lane, draft.parent = own, None
+            draft.lane, draft.parent, draft.details["is_kernel"] = own, None, True
             run.lanes.setdefault(own, Lane(own, "scheduler", 0))
 
 
