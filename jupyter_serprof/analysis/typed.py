@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from jupyter_serprof.analysis.spans import NAME
 from jupyter_serprof.model import Finding
+from jupyter_serprof.model.units import format_share
 
 _ROLE = re.compile(r"<\w+>")
 _PICKLING = re.compile(r"(?:(?:ray|pickle|cloudpickle)\.)?(?:dumps|put)")
@@ -40,6 +41,11 @@ _WAITS = {"ray.get": "tasks", "dask.compute": "computed"}
 _METHODS = {"compute": "computed", "persist": "kept", "result": "futures"}
 #: What stands before the point of a function of a library, and has no data.
 _LIBRARIES = frozenset(("client", "cls", "da", "dask", "db", "dd", "np", "pd", "ray", "self", "xr"))
+
+#: What could be saved is told from here on.
+_WORTH_SHARE = 0.01
+#: A remedy that saves less than such a part is not worth the reading.
+_LEAST_GAIN = 0.05
 
 _Roles = Iterable[tuple[str, str]]
 
@@ -78,6 +84,21 @@ def named(finding: Finding, roles: dict[str, str]) -> Finding:
     return replace(
         finding, remedy=remedy, because="; ".join(filter(None, (finding.because, words)))
     )
+
+
+def is_vain(finding: Finding) -> bool:
+    """Tell that a remedy would save next to nothing; where the share is not known, it may."""
+    return (finding.share or 1.0) < _LEAST_GAIN
+
+
+def introduced(finding: Finding) -> Finding:
+    """Say what a remedy is of that stands below a headline about something else."""
+    line, _, words = finding.remedy.partition("   # ")
+    share = finding.share or 0.0
+    most = format_share(share, decimals=0) if share >= _WORTH_SHARE else ""
+    saves = f"would save up to {most}" if most else finding.title
+    of = f"about {most} of the time" if most and line.startswith("%") else saves
+    return replace(finding, remedy=f"{line}   # {of}{': ' * bool(words)}{words}")
 
 
 def roles_of(code: str) -> dict[str, str]:

@@ -729,7 +729,12 @@ def test_asking_ahead_as_printed_calls_the_actor_as_often_and_gives_the_same() -
     (found,) = (f for f in find(analyse(replace(in_notebook(40), name=code))) if f.remedy)
     before, _, behind = found.remedy.partition("   # ")
     asked, out = list[int](), list[int]()
-    step = SimpleNamespace(remote=lambda x: (asked.append(x), x)[1])
+
+    def ask(x: int) -> int:
+        asked.append(x)
+        return x
+
+    step = SimpleNamespace(remote=ask)
     names = {"a": SimpleNamespace(step=step), "ray": SimpleNamespace(get=out.append)}
 
     turn = behind[behind.index("ref, ahead") :]

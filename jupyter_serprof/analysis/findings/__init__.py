@@ -32,9 +32,9 @@ from jupyter_serprof.analysis.spans import (
     self_share,
     text,
 )
-from jupyter_serprof.analysis.typed import named, roles_of
+from jupyter_serprof.analysis.typed import introduced, is_vain, named, roles_of
 from jupyter_serprof.model import Finding, Row, Span, Trace
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 
 #: Bytes below which a copy is not worth a sentence.
 WORTH_BYTES = 1_000_000
@@ -58,10 +58,6 @@ SAID_OF_A_RULE = 3
 CAUSE_SHARE = 1 / 3
 #: A remedy of something else saves so much of what the headline explains, or is not told.
 _FITTING_SHARE = 1 / 3
-#: What could be saved is told from here on.
-_WORTH_SHARE = 0.01
-#: A remedy that saves less than such a part is not worth the reading.
-_LEAST_GAIN = 0.05
 #: Whatever it took: nothing else matters to who reads it.
 _REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
@@ -339,26 +335,13 @@ def find(
         # Better none than one that leaves the headline as it is.
         least = _FITTING_SHARE * (told[0].share or 0.0)
         told = [one if (one.share or 0.0) >= least else replace(one, remedy="") for one in told]
-    told = [replace(one, remedy="") if _is_vain(one) else one for one in told]
+    told = [
+        replace(one, remedy="") if is_vain(one) and one.rule != _REFUSED else one for one in told
+    ]
     at = next((at for at, finding in enumerate(told) if finding.remedy), 0)
     if told and told[at].remedy and not (at == 0 and is_cause(told[0])):
-        told[at] = _introduced(told[at])
+        told[at] = introduced(told[at])
     return tuple(told)
-
-
-def _is_vain(finding: Finding) -> bool:
-    """Tell that a remedy would save next to nothing; of an error the share is not known."""
-    return finding.rule != _REFUSED and (finding.share or 1.0) < _LEAST_GAIN
-
-
-def _introduced(finding: Finding) -> Finding:
-    """Say what a remedy is of that stands below a headline about something else."""
-    line, _, words = finding.remedy.partition("   # ")
-    share = finding.share or 0.0
-    most = format_share(share, decimals=0) if share >= _WORTH_SHARE else ""
-    saves = f"would save up to {most}" if most else finding.title
-    of = f"about {most} of the time" if most and line.startswith("%") else saves
-    return replace(finding, remedy=f"{line}   # {of}{': ' * bool(words)}{words}")
 
 
 def findings_for(trace: Trace, name: str) -> tuple[Finding, ...]:
