@@ -36,7 +36,7 @@ _PACKAGE = "jupyter_serprof.probes.dask.agent"
 _PARTS = ("", "totals", "notes", "hooks", "leftovers", "lines", "looks")
 #: A cluster that does not answer must not hold the user's cell: s, of the scheduler; workers have
 #: less, so that its answer is here in time. ``serprof.patience`` of Dask's configuration is longer.
-_PATIENCE_S, _LOOK_S = 0.85, 1.2
+_PATIENCE_S, _LOOK_S = 0.85, 0.7
 _WORKERS_START, _WORKERS_STOP = 0.07, 0.7
 #: How soon Ctrl-C is heard, s.
 _SLICE_S, _MOST_NAMED = 0.05, 3

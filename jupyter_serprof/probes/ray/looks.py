@@ -142,14 +142,11 @@ def _reasons(pending: frozenset[bytes]) -> Iterator[str]:
     # Without the states those of others may be among them.
     wishes = list(_wishes()) if unassigned or not tasks else []
     yield from wishes
-    if unassigned and not wishes:
-        worker = sys.modules[_WORKER].global_worker.core_worker
-        counts = worker.get_all_reference_counts().items()
-        given = [bytes.fromhex(ident.decode()) for ident, count in counts if count["submitted"]]
-        yield from _places(map(sys.modules["ray"].ObjectRef, given), "argument ")
+    away = list(_arguments()) if unassigned and not wishes else []
+    yield from away
     if needs := sum(one.state == _NEEDS for one in tasks):
         yield f"{counted(needs, 'task')} wait{'s' if needs == 1 else ''} for what other tasks make"
-    if unassigned and not wishes:
+    if unassigned and not wishes and not away:
         infos = [one.task.task_info.runtime_env_info.serialized_runtime_env for one in unassigned]
         made = " or its runtime environment is being made" if set(infos) - {"", "{}"} else ""
         since_s = min(one.since_s for one in unassigned)
@@ -171,6 +168,13 @@ def _places(references: Iterable[Any], role: str) -> Iterator[str]:
         if sizes:
             are = f"{counted(len(sizes), f'{role}object')} {'is' if len(sizes) == 1 else 'are'}"
             yield f"{are} being {how}, {format_bytes(sum(sizes))}"
+
+
+def _arguments() -> Iterator[str]:
+    """Yield what arguments of tasks that are not over have to come from."""
+    counts = sys.modules[_WORKER].global_worker.core_worker.get_all_reference_counts().items()
+    given = [bytes.fromhex(ident.decode()) for ident, count in counts if count["submitted"]]
+    yield from _places(map(sys.modules["ray"].ObjectRef, given), "argument ")
 
 
 def _states(pending: frozenset[bytes]) -> Iterator[_Known]:
