@@ -178,16 +178,25 @@ def touched(
 
 
 def got(
-    copied: int | None, around: str = "ray.fetch", stage: str = "ray.unpickle", **look: object
+    copied: int | None,
+    around: str = "ray.fetch",
+    stage: str = "ray.unpickle",
+    form: str = "",
+    **look: object,
 ) -> Trace:
     """Return a get whose result was copied."""
     return make_trace(
         [
             (around, CALLER, 0, 10),
-            ("ray.unpack", CALLER, 1, 8, None, 0),
+            ("ray.unpack", CALLER, 1, 8, None, 0, {"array_form": form}),
             (stage, CALLER, 2, 6, copied, 1, {"copied_bytes": copied, **look}),
         ]
     )
+
+
+def made_of(buffers: int, size: int = 128_000, around: str = "ray.fetch") -> Trace:
+    """Return a get of a dict of arrays."""
+    return got(None, around, buffers=buffers, out_of_band_bytes=size)
 
 
 def dumped(
@@ -474,6 +483,12 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
             touched(8_192_000, 2_000, 10, stage="pickle.loads"),
         ),
     ],
+    "ray.many-arrays": [
+        (made_of(999), made_of(1_000)),
+        (made_of(1_000, 4_096_000), made_of(1_000, 4_095_999)),
+        (made_of(1_000, around="ray.store"), made_of(1_000, around="ray.map")),
+        (lasting(made_of(1_000), 24.1), lasting(made_of(1_000), 24)),
+    ],
     "ray.not-zero-copy": [
         (got(999_999), got(1_000_000)),
         (got(10**6, "ray.store"), got(10**6, "ray.map")),
@@ -614,6 +629,8 @@ SAMPLES: Mapping[str, Trace] = {
         [("import", CALLER, 0, 50), ("ray.store", CALLER, 50, 1)], wall_ms=100
     ),
     "an array of a get": got(10**6, large_bytes=10**6),
+    "a frame of polars": got(10**6, form="polars"),
+    "a frame of polars that was put": in_band(2_000_000, "polars"),
     "many small objects of a get": got(10**6, large_bytes=999_999),
     "raw bytes of a get": got(10**6, stage="ray.unpack"),
     **{

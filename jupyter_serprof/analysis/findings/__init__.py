@@ -23,21 +23,17 @@ from jupyter_serprof.analysis.findings import ray_runs, ray_values
 from jupyter_serprof.analysis.spans import (
     NAME,
     WORDS,
-    around_or_itself,
     captured,
     indexed,
-    inside,
     number,
     row_of,
     self_share,
     text,
 )
 from jupyter_serprof.analysis.typed import introduced, is_vain, named, roles_of
-from jupyter_serprof.model import Finding, Row, Span, Trace
+from jupyter_serprof.model import Finding, Row, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 
-#: Bytes below which a copy is not worth a sentence.
-WORTH_BYTES = 1_000_000
 REPEATED_BYTES = 100_000
 CAPTURED_BYTES = 1_000_000
 WALKED_ELEMENTS = 10_000
@@ -60,7 +56,6 @@ CAUSE_SHARE = 1 / 3
 _FITTING_SHARE = 1 / 3
 #: Whatever it took: nothing else matters to who reads it.
 _REFUSED = "pickle.unpicklable"
-_GETS = ("ray.fetch", "ray.map")
 _OF_ITS_OWN = ", an argument of its own, not inside another"
 #: Where workers fetch and load what a function captures; below this it is no matter.
 _LOADING, _LOADED_BYTES = ("ray.schedule",), 10_000_000
@@ -73,26 +68,26 @@ _TOUCHED_AGAIN = {
     "pickle.loads": _AGAIN,
     "ray.unpickle": _AGAIN,
 }
-_ARRAY_FORMS = {"object": "made of Python objects", "strided": "a non-contiguous array"}
+_ARRAY_FORMS = {
+    "object": "made of Python objects",
+    "strided": "a non-contiguous array",
+    "polars": "a polars frame",
+}
 _IN_BAND_REMEDIES = {
     "object": f"%serprof --try {NAME}   # measures it with a fixed dtype, where one fits",
     "strided": f"{NAME} = np.ascontiguousarray({NAME})   # once, before it is sent",
+    "polars": f"{NAME} = {NAME}.to_arrow()   # before it is sent; pl.from_arrow({NAME}) goes back",
     "": f"%serprof --blame {NAME}   # tells which part: arrays that are not contiguous, bytes",
-}
-_MADE_ANEW = "its small objects are made anew by each get; arrays and Arrow tables are not"
-_COPIED_REMEDIES = {
-    "ray.unpack": f"ref = ray.put(np.frombuffer({NAME}, np.uint8))   # bytes as an array",
-    "ray.unpickle": f"ref = ray.put(np.ascontiguousarray({NAME}))   # polars: {NAME}.to_arrow()",
 }
 
 
 def in_band_copy(trace: Trace) -> Iterable[Finding]:
     """Large bytes inside the pickle although buffers could have gone out-of-band."""
     for index, span in indexed(trace, "ray.pickle"):
-        copied, form = number(span, "in_band_bytes") or 0, _array_form(trace, index)
-        if copied < WORTH_BYTES or _elements_around(trace, index) >= WALKED_ELEMENTS:
+        copied, form = number(span, "in_band_bytes") or 0, ray_values.array_form(trace, index)
+        if copied < ray_values.WORTH_BYTES or _elements_around(trace, index) >= WALKED_ELEMENTS:
             continue
-        if form or _has_payloads(span):
+        if form or ray_values.has_payloads(span):
             yield Finding(
                 "pickle.in-band-copy",
                 "warn",
@@ -250,28 +245,6 @@ def _is_slowed_by_pages(row: Row, trace: Trace) -> bool:
     return is_slow and touched >= TOUCHED_SHARE * copied
 
 
-def not_zero_copy(trace: Trace) -> Iterable[Finding]:
-    """Find a get that copied its result to the heap."""
-    large = {
-        index: copied
-        for index, span in enumerate(trace.spans)
-        if span.stage in _COPIED_REMEDIES
-        and (copied := number(span, "copied_bytes") or 0) >= WORTH_BYTES
-    }
-    in_get = inside(trace, *_GETS) if large else set[int]()
-    for index in filter(in_get.__contains__, large):
-        yield Finding(
-            "ray.not-zero-copy",
-            "info",
-            f"`ray.get` copied {format_bytes(large[index])}: the result is not zero-copy",
-            {"copied_bytes": large[index]},
-            _COPIED_REMEDIES[trace.spans[index].stage] if _has_payloads(trace.spans[index]) else "",
-            spans=(index,),
-            because="" if _has_payloads(trace.spans[index]) else _MADE_ANEW,
-            share=self_share(trace, trace.spans[index].stage),
-        )
-
-
 def _pointed(indices: Iterable[int]) -> tuple[int, ...]:
     return tuple(indices)[:POINTED_SPANS]
 
@@ -282,19 +255,6 @@ def _elements_around(trace: Trace, index: int) -> int:
     return (number(trace.spans[parent], "elements") or 0) if 0 <= parent < len(trace.spans) else 0
 
 
-def _has_payloads(span: Span) -> bool:
-    """Tell whether a pickle has what could be handed over; many small objects can not."""
-    large = number(span, "large_bytes")
-    return large is None or large >= WORTH_BYTES
-
-
-def _array_form(trace: Trace, index: int) -> str:
-    """Ask the span of Ray's serialize around a pickle, which knows the type of the value."""
-    spans = trace.spans
-    at = around_or_itself(spans, index, lambda at: text(spans[at], "value_type"))
-    return text(spans[at], "array_form") if at >= 0 else ""
-
-
 Rule = Callable[[Trace], Iterable[Finding]]
 RULES: Sequence[Rule] = (
     in_band_copy,
@@ -302,7 +262,7 @@ RULES: Sequence[Rule] = (
     same_object_again,
     large_capture,
     cold_first_touch,
-    not_zero_copy,
+    ray_values.not_zero_copy,
     *pickle_findings.RULES,
     *ray_loops.RULES,
     *ray_runs.RULES,

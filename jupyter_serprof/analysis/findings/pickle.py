@@ -46,6 +46,7 @@ FORMS = f"%serprof --try {NAME}   # measures it in other forms (arrays, Arrow) w
 IMPORT_SHARE, IMPORT_NS, _IMPORT = 0.1, 10_000_000, "import "
 GC_NS = 20_000_000
 GC_SHARE = 0.2
+_MAKING = ("pickle.loads", "ray.unpack", "ray.unpickle")
 _SERIALIZING = ("pickle.", "ray.")
 _ASK = f"%serprof --blame {NAME}   # tells which part "
 #: What pickle raises for functions and classes that it does not find by name; cloudpickle does.
@@ -277,13 +278,16 @@ def collector(trace: Trace) -> Iterable[Finding]:
     Only runs inside of serialization count: others are not shortened by what is proposed.
     """
     stages = {span.stage for span in trace.spans if span.stage.startswith(_SERIALIZING)}
+    made = inside(trace, *_MAKING)
+    runs = {at: span.duration_ns for at, span in indexed(trace, "gc")}
+    is_made = 2 * sum(runs[at] for at in runs if at in made) > sum(runs.values())
     yield from collected(
         trace,
         ("client", inside(trace, *stages)),
         Finding(
             "python.gc",
             "warn",
-            "garbage collection ran while objects were pickled",
+            f"garbage collection ran while objects were {'un' * is_made}pickled",
             {},
             "import gc; gc.disable()   # before it; behind it, also after an error: gc.enable()",
             share=1.0,

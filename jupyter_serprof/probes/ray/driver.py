@@ -60,6 +60,7 @@ from jupyter_serprof.probes.ray.submissions import (
 from jupyter_serprof.probes.ray.tasks import HIDDEN, Coverage, Left, pending_tasks, task_id
 from jupyter_serprof.probes.ray.values import (
     MANY_OBJECTS,
+    TABLES,
     complete_calls,
     note_serialized,
     parted_serialized,
@@ -71,7 +72,6 @@ _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
 _SEEN_VALUES = 8
-_TABLES = ("DataFrame", "Series")
 
 
 def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -85,11 +85,12 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
         return size, raw, [(one.ctypes.data, one.nbytes)], [weakref.ref(one)], 1, False, ""
     seen = [value for value in result[:_SEEN_VALUES] if not is_exactly(value, ATOMS)]
     buffers = [buffer for value in seen for buffer in buffers_of(value)]
-    kept = [one for one in seen if is_array(one) or is_of(one, "pandas", *_TABLES)]
+    kept = [one for one in seen if is_array(one) or is_of(one, "pandas", *TABLES)]
     arrays = list(map(weakref.ref, kept)) if buffers else []
     references = bool(seen) and not kept and is_of(seen[0], "ray", "ObjectRef")
     # A number where that says it, which the collector does not count.
     form = "object" * any(map(holds_objects, kept))
+    form = form or "polars" * all(is_of(one, "polars", *TABLES) for one in seen) * bool(seen)
     if not (buffers or references or form or len(result) >= MANY_OBJECTS) and raw in {0, size}:
         return size << 8 | (raw > 0)
     return size, raw, buffers, arrays, len(result), references, form

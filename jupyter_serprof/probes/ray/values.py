@@ -48,6 +48,7 @@ _SEEN_VALUES = 16
 MANY_OBJECTS = 100
 _CONTAINERS = (list, tuple, dict)
 _MADE_ANEW = (functools.partial, types.MethodType, types.FunctionType)
+TABLES = ("DataFrame", "Series")
 #: Ray's max_direct_call_object_size.
 _INLINE_BYTES = 100 * 1024
 
@@ -128,6 +129,8 @@ def _array_form(value: Any) -> str:  # noqa: ANN401
     """Tell why an array or frame cannot be handed over without a copy; empty if it can."""
     if holds_objects(value):
         return "object"
+    if is_of(value, "polars", *TABLES):
+        return "polars"
     return "strided" if is_array(value) and is_known(value) and not value.flags.forc else ""
 
 
