@@ -713,6 +713,23 @@ def test_a_remedy_of_something_else_saves_a_third_of_the_cause_or_is_not_told() 
     assert [finding.remedy for finding in found] == ["", "f()   # would save up to 27 %", ""]
 
 
+def test_what_tasks_put_themselves_is_time_of_a_returned_reference() -> None:
+    """Shared among the workers; it was seen of all tasks, also where few are drawn."""
+    spans = [
+        ("ray.fetch", CALLER, 70, 10),
+        ("ray.unpack", CALLER, 71, 8, None, 0, {"references": 99}),
+    ]
+    tasks = [("ray.execute", f"worker {at}", 1, 60) for at in range(2)]
+    columns = (TableColumn("function", "Function"), TableColumn("put_total", "ray.put", "ns"))
+    table = Table("ray.tasks", "Tasks", columns, (("square", 80_000_000), ("other", 0)))
+    trace = make_trace([*spans, ("ray.fetch", CALLER, 80, 10), *tasks], wall_ms=100)
+
+    (found,) = findings(replace(trace, tables=(table,)), "ray.return-put")
+
+    assert found.because.startswith("`ray.put` in the tasks took 80.0 ms in all; ")
+    assert found.share == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize("made", [in_a_row(4), in_turns(100)])
 def test_what_needs_the_value_of_the_one_before_is_not_told_to_run_beside_it(made: Trace) -> None:
     """The code shows it: there is nothing to be submitted first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from jupyter_serprof.analysis.findings.dask_facts import records
 from jupyter_serprof.analysis.findings.ray import _GETS, POINTED_SPANS, _outermost
 from jupyter_serprof.analysis.spans import (
     NAME,
@@ -15,6 +16,7 @@ from jupyter_serprof.analysis.spans import (
     number,
     self_share,
     text,
+    whole,
 )
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.trace import FORKED
@@ -42,7 +44,7 @@ _MAKING = ("ray.unpack", "ray.unpickle", "gc")
 def returned_put(trace: Trace) -> Iterable[Finding]:
     """Tasks that return a reference to what they put: each value takes a second road.
 
-    Its time is that of the next get alone; what the put took in the tasks is not seen.
+    Its time is that of the next get, and of the puts in the tasks, which workers share among them.
     """
     unpacked = indexed(trace, "ray.unpack")
     found = {at: n for at, span in unpacked if (n := number(span, "references"))}
@@ -53,16 +55,20 @@ def returned_put(trace: Trace) -> Iterable[Finding]:
     gets = (trace.spans[at] for at in _outermost(trace, _GETS))
     later = sorted((s.start_ns, s.duration_ns) for s in gets if s.start_ns >= after_ns)
     took_ns = later[0][1] if later else 0
+    put_ns = sum(whole(row, "put_total") or 0 for row in records(trace, "ray.tasks"))
+    lanes = len({span.lane for _, span in indexed(trace, "ray.execute")})
+    share = (took_ns + put_ns / max(1, lanes)) / max(1, trace.wall_ns)
     yield Finding(
         "ray.return-put",
         "warn",
         f"{format_count(count)} results were references instead of values",
-        {"references": count, "took_ns": took_ns},
+        {"references": count, "took_ns": took_ns, "put_ns": put_ns},
         "",
         spans=tuple(found)[:POINTED_SPANS],
-        because=f"the `ray.get` after it took {format_ns(took_ns)}; " * bool(later)
+        because=f"`ray.put` in the tasks took {format_ns(put_ns)} in all; " * bool(put_ns)
+        + f"the `ray.get` after it took {format_ns(took_ns)}; " * bool(later)
         + "return the value itself: a small one comes back with the reply",
-        share=min(1.0, took_ns / max(1, trace.wall_ns)),
+        share=min(1.0, share),
     )
 
 
