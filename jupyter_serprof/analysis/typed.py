@@ -156,8 +156,9 @@ def _changed(statement: ast.stmt) -> set[str]:
     """Return the names that a statement binds, and what it hands to calls, which may change it."""
     calls = list(_calls([statement]))
     asked = {part for call in calls if _is_get(call) for part in ast.walk(call)}
-    given = set(chain.from_iterable(_given(call) for call in calls if call not in asked))
-    return _stored([statement]) | _names(*given - asked)
+    given = chain.from_iterable(_given(call) for call in calls if call not in asked)
+    parts = {part for one in given for part in ast.walk(one)} - asked
+    return _stored([statement]) | {part.id for part in parts if isinstance(part, ast.Name)}
 
 
 def _given(call: ast.Call) -> list[ast.expr]:

@@ -150,6 +150,7 @@ def test_an_item_of_a_list_stays_what_it_is() -> None:
         ("for x in xs:\n    got = ray.get(f.remote(x, w))\n    train(w, got)", True),
         ("for x in xs:\n    got = ray.get(f.remote(x))\n    print(x, got)", False),
         ("for x in xs: train(ray.get(f.remote(x)))", False),
+        ("for x in xs: out.append(train(ray.get(f.remote(x))))", False),
         ("while error > 1:\n    error = ray.get(f.remote(x))", True),
         ("for x in xs: out.append(ray.get(f.remote(x)))", False),
         ("for x in xs:\n    got = ray.get(f.remote(x))\n    total += got", False),
