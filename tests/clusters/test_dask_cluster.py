@@ -36,7 +36,7 @@ from jupyter_serprof.probes.dask.cluster import (
     shipped,
 )
 
-MS = 1_000_000
+MS, BLOCKED_S = 1_000_000, 0.4
 
 
 class Without:
@@ -246,6 +246,20 @@ def test_workers_that_have_nothing_to_do_count(outside_client: Client) -> None:
     threads = sum(outside_client.nthreads().values())
     assert workers(recording.trace).threads == threads > 1
     assert [f.rule for f in recording.trace.findings] == ["dask.one-task"]
+
+
+@pytest.mark.parametrize("role", ["scheduler", "worker"])
+def test_a_blocked_event_loop_owns_its_time(outside_client: Client, role: str) -> None:
+    """A loop that slept was told as socket writes, as task reports or as tasks that were sent."""
+    run = {"scheduler": outside_client.run_on_scheduler, "worker": outside_client.run}[role]
+    with stage_recording("x") as recording:
+        futures = outside_client.map(operator.neg, range(9), pure=False)
+        run(time.sleep, BLOCKED_S)
+        outside_client.gather(futures)
+
+    row = seen.row(recording.trace, "dask.blocked")
+    assert row.lane.startswith(role)
+    assert row.self_ns > BLOCKED_S * 1e9 / 2
 
 
 def test_only_tasks_that_need_each_other_are_a_chain(outside_client: Client) -> None:

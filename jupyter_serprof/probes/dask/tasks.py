@@ -16,6 +16,11 @@ from jupyter_serprof.probes.dask.computations import TASK_COLUMNS
 from jupyter_serprof.probes.dask.sampling import Piece, Seen, gaps_filled
 
 _ROLE = "dask.cluster"
+_BLOCKED = "dask.blocked"
+#: From the first byte to the last, however long a loop between them does not turn.
+_READ = "dask.communicate.read"
+#: A shorter rest of what stood still is between two steps of known work.
+_STOOD_NS = 50_000_000
 _REPORTS = ("task-finished", "task-erred")
 #: Times of a message that one side never saw.
 _MOST_WIRES = 8_000
@@ -42,6 +47,7 @@ def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
     _cut_envelopes(run, where)
     _note_cloudpickles(run, report)
     _add_messages(where)
+    _cut_blocked(run, report)
     _add_outstanding(where)
     if report["is_folded"]:
         run.notes.append(
@@ -66,6 +72,20 @@ def _cut_envelopes(run: Page, where: _Places) -> None:
             run.drafts.append(Draft(stage, name, lane, start, end, _ROLE, draft))
         if pieces:
             draft.start, draft.end, _ = pieces[0]
+
+
+def _cut_blocked(run: Page, report: Mapping[str, Any]) -> None:
+    """Leave of the time in which a loop stood still what no work on it explains."""
+    blocked = [draft for draft in run.drafts if draft.stage == _BLOCKED]
+    run.drafts[:] = [draft for draft in run.drafts if draft.stage != _BLOCKED]
+    known = [draft for draft in run.drafts if draft.stage != _READ]
+    collector = run.threads.get(report["loop_thread"])  # of a scheduler in this process
+    for draft in blocked:
+        works = [d for d in known if d.lane == draft.lane or (d.lane, d.stage) == (collector, "gc")]
+        whole = Piece(draft.start, draft.end, Seen(draft.stage, draft.name))
+        for start, end, _ in gaps_filled([whole], sorted((d.start, d.end) for d in works)):
+            if end - start >= _STOOD_NS:
+                run.drafts.append(Draft(_BLOCKED, draft.name, draft.lane, start, end, _ROLE))
 
 
 def _note_cloudpickles(run: Page, report: Mapping[str, Any]) -> None:
@@ -218,7 +238,7 @@ def _add_loop(where: _Places, station: Station, lane: int, wires: JoinedBlocks) 
         index, stage, name, start, end, size, count, _ = entry
         if stage in {"dask.dispatch.decode", "dask.report", "import"}:
             wires.add(lane, stage, name, start + moved, end + moved, size, count)
-        elif stage == "dask.worker":
+        elif stage in {"dask.worker", _BLOCKED}:
             key = where.worker(*report["lanes"][index])
             where.keep(_joined(key, entry, moved), "worker", station.error_ns)
 

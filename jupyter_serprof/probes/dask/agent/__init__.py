@@ -42,6 +42,8 @@ _FEW_KEYS = 256
 BEGINNING = "client-releases-keys"
 #: How long an agent stays without news of its recording: so many ticks of so many seconds.
 LEASE, TICK_S = 8, 1.0
+#: How often an event loop is asked to turn, s; what comes so much later, ns, stood still.
+_PULSE_S, _LATE_NS = 0.02, 100_000_000
 #: How often it is looked whether workers have answered, s.
 _LOOK_S = 0.005
 #: Of the time to leave, workers that came just now have one of so many.
@@ -237,6 +239,7 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
     if server is None:
         return
     _tick(agent, token, server)
+    _pulse(agent, server, clock())
     if not _is_scheduler(server):
         _patch_workers(_MISSING)
         if os.getppid() == agent.origin[0]:
@@ -264,6 +267,19 @@ def _tick(agent: Agent, token: str, server: Any) -> None:
         asyncio.get_running_loop().call_later(TICK_S, _tick, agent, token, server)
     else:
         stop(token, server, agent)
+
+
+def _pulse(agent: Agent, server: Any, due: int) -> None:
+    """Note where an event loop stood still: nothing that it had to do could begin."""
+    if id(server) not in agent.leases:
+        return
+    now, is_told = clock(), agent.has_own_process or _is_scheduler(server)
+    if now - due >= _LATE_NS and is_told:  # a worker beside the client turns with its loop
+        place = ("scheduler" if _is_scheduler(server) else server.address, "loop")
+        lane = agent.lanes.setdefault(place, len(agent.lanes))
+        agent.blocks.add(lane, "dask.blocked", "event loop", due, now)
+    due = now + int(_PULSE_S * 1e9)
+    asyncio.get_running_loop().call_later(_PULSE_S, _pulse, agent, server, due)
 
 
 def _is_scheduler(server: Any) -> bool:
