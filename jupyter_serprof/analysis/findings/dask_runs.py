@@ -42,6 +42,8 @@ NUMBER_BYTES = 200
 #: What is merged without a shuffle: so much goes to each partition.
 FITTING_BYTES = 500_000_000
 MANY_PARTITIONS, MANY_STEPS, PARTITION_BYTES = 50, 8, 1_000_000
+#: What Dask advises a partition to have.
+WANTED_BYTES = 100_000_000
 #: Threads that are ready for as long as one of them; their tasks overlap all the same.
 HELD, TOGETHER = (0.8, 1.45), 1.5
 _EXECUTE, _FINAL = "dask.execute", "finalize"
@@ -233,15 +235,17 @@ def small_partitions(trace: Trace) -> Iterable[Finding]:
     tasks, share = facts.task_count(trace), self_share(trace, _EXECUTE, *facts.OF_EACH_TASK)
     count, size = _partitions(trace)
     is_small = count >= MANY_PARTITIONS and 0 < size < PARTITION_BYTES
+    fewer = max(1, places(trace), math.ceil(count * size / WANTED_BYTES))
     is_much = (tasks or 0) >= MANY_STEPS * count or _is_combined(trace)
-    if is_small and is_much and share >= WORTH_SHARE:
+    if is_small and is_much and fewer < count and share >= WORTH_SHARE:
         yield Finding(
             "dask.small-partitions",
             "warn",
             f"{format_count(count)} partitions of {format_bytes(size)} made "
             f"{format_count(tasks)} tasks",
             {"partitions": count, "partition_bytes": round(size), "tasks": tasks},
-            '<x> = <x>.repartition(partition_size="100MB")   # or make it with fewer partitions',
+            # By `partition_size` Dask computes the sizes first, and may never return on a cluster.
+            f"<x> = <x>.repartition(npartitions={fewer})   # or make it with fewer partitions",
             spans=facts.spans_of(trace, _EXECUTE),
             because="each step of pandas costs as much for few rows as for many",
             share=share,
