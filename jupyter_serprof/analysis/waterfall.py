@@ -258,7 +258,7 @@ def _row(key: _RowKey, tally: _Tally, trace: Trace, most: int) -> Row:
     first_ns = min((span.start_ns for span in mine), default=0)
     return Row(
         stage=name,
-        lane=lane or mine[0].lane,
+        lane=lane or next((span.lane for span in mine), ""),
         start_ns=pieces[0].start if pieces else min(trace.wall_ns, max(0, first_ns)),
         self_ns=sum(piece.end - piece.start for piece in pieces),
         busy_ns=sum(tally.busy_by_lane.values()),

@@ -194,7 +194,11 @@ def test_pieces_and_watched_calls_never_overlap_and_lose_nothing(
 
 @pytest.mark.parametrize(
     ("times", "said"),
-    [((), "0 samples"), ((5,), "1 sample"), ((5, 2_000_005), "2 samples, at most 2.00 ms apart")],
+    [
+        ((), "looked 0 times"),
+        ((5,), "looked 1 time"),
+        ((5, 2_000_005), "looked 2 times, at most 2.00 ms apart"),
+    ],
 )
 def test_it_says_how_far_apart_its_looks_are_once_there_are_two(
     times: tuple[int, ...], said: str
@@ -236,4 +240,4 @@ print(gc.isenabled(), sampler.level().partition(",")[0])
 
 def test_a_collection_while_it_looks_ends_no_process() -> None:
     """Python 3.11 collects inside of ``frame.f_back``; the frame may be gone behind it."""
-    assert python(COLLECTED) == "True 900 samples\n"
+    assert python(COLLECTED) == "True looked 900 times\n"

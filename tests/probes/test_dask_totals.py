@@ -77,7 +77,7 @@ def test_graphs_above_a_number_are_counted_with_the_last_one() -> None:
     """A loop that submits for hours takes no more memory; its tasks are counted all the same."""
 
     class Task:
-        state = "released"
+        state, dependencies = "released", ()
         group = prefix = Group
 
     class Scheduler:
@@ -153,7 +153,7 @@ class Task:
     """What the agent reads of a scheduler's task."""
 
     group = prefix = Group
-    state = "released"
+    state, dependencies = "released", ()
 
     def __init__(self, key: str) -> None:
         self.key = key

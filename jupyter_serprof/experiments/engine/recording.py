@@ -73,6 +73,7 @@ class Recording:
         self._trace: Trace | None = None
         self._frozen: Trace | None = None
         self._had_spans = False
+        self._loops = set[int | None]()
         self._at_traceback: Subscription | None = None
         self._refused: Culprit | None = None
 
@@ -92,6 +93,7 @@ class Recording:
 
     def start(self) -> None:
         """Arm every probe and start the clock; after Ctrl-C meanwhile nothing is armed."""
+        self._loops = _dask_loops()
         try:
             with held():
                 self._recorder.start()
@@ -157,7 +159,7 @@ class Recording:
         """
         if self._had_spans:
             return True
-        own = {thread.ident for thread in threads() if thread.name.startswith(DASK_THREADS)}
+        own = self._loops | _dask_loops()  # one that is being closed says so, and is gone
         places = {name for name in self._recorder.page.names if isinstance(name, Place)}
         seen = {place for place in places if place.stage not in _BACKGROUND}
         return bool(seen) and any(
@@ -197,6 +199,10 @@ class Recording:
         # The page may hold the last references to values of the user.
         self._recorder.page.clear()
         return trace
+
+
+def _dask_loops() -> set[int | None]:
+    return {thread.ident for thread in threads() if thread.name.startswith(DASK_THREADS)}
 
 
 def _with_culprit(trace: Trace, culprit: Culprit) -> Trace:

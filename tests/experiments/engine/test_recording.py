@@ -104,19 +104,21 @@ def test_background_is_not_a_span() -> None:
 
 def test_what_the_loop_of_a_dask_client_sends_is_not_a_span() -> None:
     """A client that is open sends heartbeats, which are serialized in a thread of its own."""
-    sent, ended = threading.Event(), threading.Event()
+    asked, sent = threading.Event(), threading.Event()
 
     def loop() -> None:
+        asked.wait()
         pickle.dumps(1)
         sent.set()
-        ended.wait()
 
+    thread = threading.Thread(target=loop, name="IO loop")
+    thread.start()
     with Recording("x", detail=False) as recording:
-        threading.Thread(target=loop, name="IO loop").start()
+        asked.set()
         sent.wait()
+    thread.join()
 
     assert not recording.has_spans
-    ended.set()
 
 
 def test_a_serialization_in_a_thread_and_a_mark_are_spans() -> None:
