@@ -88,7 +88,7 @@ def run_program(
                 if is_module:
                     runpy.run_module(words[0], run_name="__main__", alter_sys=True)
                 else:
-                    runpy.run_path(words[0], run_name="__main__")
+                    runpy.run_path(os.path.abspath(words[0]), run_name="__main__")  # noqa: PTH100  (links stay)
             except SystemExit as end:  # an end like others
                 if isinstance(end.code, str):
                     print(end.code, file=sys.stderr)  # noqa: T201  (so does the interpreter)

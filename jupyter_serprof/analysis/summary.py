@@ -249,7 +249,10 @@ def _group_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     for row in waterfall.rows:
         if row.group is not None and 0 <= row.group < len(trace.groups):
             owned[row.group] += row.self_ns
-    if len(trace.groups) < 2 or not owned or not trace.wall_ns:  # noqa: PLR2004
+    # What the first one owns before it began is not its own.
+    lasted = {at: max(0, each.end_ns - each.start_ns) for at, each in enumerate(trace.groups)}
+    owned = Counter({at: min(own_ns, lasted[at]) for at, own_ns in owned.items()})
+    if len(trace.groups) < 2 or not any(owned.values()) or not trace.wall_ns:  # noqa: PLR2004
         return []
     (longest, owned_ns), count = owned.most_common(1)[0], format_count(len(trace.groups))
     share = format_share(owned_ns / trace.wall_ns, decimals=0)

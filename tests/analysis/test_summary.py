@@ -170,6 +170,16 @@ def summary(trace: Trace) -> Summary:
     return found
 
 
+def test_what_was_before_the_first_computation_is_not_its_own() -> None:
+    """The one that took most is the one that lasted longest."""
+    trace = made(("pickle.dumps", CALLER, 0, 80), ("ray.store", CALLER, 85, 15), wall_ms=100)
+    edges = ((80_000_000, 85_000_000), (85_000_000, 100_000_000))
+    groups = tuple(Group(name, *edge) for name, edge in zip("ab", edges, strict=True))
+    facts = " ".join(summary(replace(trace, groups=groups)).facts)
+
+    assert "of 2 computations b took most (15.0 ms, 15 %)" in facts
+
+
 def test_the_cause_and_the_facts_are_told_in_words() -> None:
     found = {name: summary(trace) for name, trace in SAMPLES.items()}
 
