@@ -1,11 +1,12 @@
 """Build the pages, check their inner links, and say how long it took.
 
 uv run --group docs python docs/build.py            # into docs/_build/site
-uv run --group docs python docs/build.py --show     # and serve them on this machine
+uv run --group docs python docs/build.py --show     # serve them on this machine
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -78,7 +79,7 @@ def problems(site: Path) -> Iterator[str]:
                     yield f"{name}: {target} names no place on its page"
 
 
-def main(arguments: list[str]) -> int:
+def build() -> int:
     """Build with warnings as errors; 0 if there was none and every inner link leads somewhere."""
     begin = time.perf_counter()
     failed = build_main(["-q", "-W", "--keep-going", "-j", "auto", str(HERE), str(SITE)])
@@ -87,12 +88,28 @@ def main(arguments: list[str]) -> int:
     count = sum(path.relative_to(SITE).parts[0] != "try" for path in SITE.rglob("*.html"))
     took = time.perf_counter() - begin
     print(f"{count} pages in {took:.0f} s, {len(found)} broken links: {SITE / 'index.html'}")
-    if "--show" in arguments and not failed:
-        handler = functools.partial(SimpleHTTPRequestHandler, directory=str(SITE))
-        with ThreadingHTTPServer(("127.0.0.1", 8000), handler) as server:
-            print("http://127.0.0.1:8000 (Ctrl-C ends it)")
-            server.serve_forever()
     return int(bool(failed or found))
+
+
+def show() -> None:
+    """Serve what is built, at 8000 or where there is room."""
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(SITE))
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", 8000), handler)
+    except OSError:  # another one is there
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    with server, contextlib.suppress(KeyboardInterrupt):
+        print(f"http://127.0.0.1:{server.server_port} (Ctrl-C ends it)", flush=True)
+        server.serve_forever()
+
+
+def main(arguments: list[str]) -> int:
+    """Build; or show what was built, and build it for that only where it is not there."""
+    is_shown = "--show" in arguments
+    status = 0 if is_shown and (SITE / "index.html").exists() else build()
+    if is_shown and not status:
+        show()
+    return status
 
 
 if __name__ == "__main__":
