@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
     from jupyter_serprof.experiments.engine.live import Told
@@ -64,6 +65,9 @@ def teller(live: Callable[[LiveFacts], object] | bool | None, name: str) -> Told
         from jupyter_serprof.views.notebook.live import Live
 
         return Live(name).tell
+    if live not in (None, False) and not callable(live):
+        message = "live wants True, for a line, or a function of one argument, a LiveFacts"
+        raise UsageError(message)
     return live if callable(live) else None
 
 

@@ -21,7 +21,8 @@ class LiveFacts:
     stage, title
         What the caller waits in, as a picture will call it; "" in code that nothing watches.
     done, total
-        How many of how many, as far as they are known by now; None where nothing is counted.
+        How many of how many, as far as they are known by now; None where nothing is counted, or
+        where it is not known how many follow.
     unit
         Of what.
     ran_s
@@ -55,10 +56,14 @@ class LiveFacts:
 
         >>> str(LiveFacts("dask.execute", "Execution", 12, 37, ran_s=6.1, left_s=(10.2, 14.8)))
         'Execution: 12 of 37 tasks, 6.1 s, 10 to 15 s left'
+        >>> str(LiveFacts(done=29, unit="run", ran_s=4))
+        '29 runs, 4.0 s'
         """
         parts = [seconds_text(self.ran_s), *self._left()]
-        if self.done is not None and self.total is not None:
-            known = f"{format_count(self.done)} of {counted(self.total, self.unit)}"
+        if self.done is not None:
+            whole = self.done if self.total is None else self.total
+            of = "" if self.total is None else f"{format_count(self.done)} of "
+            known = f"{of}{counted(whole, self.unit)}"
             parts = [f"{self.title}: {known}" if self.title else known, *parts]
         else:
             parts = [self.title or "Running", *parts]

@@ -219,3 +219,10 @@ print(told, recording.trace.quality.notes)
 """
 
     assert python(program).strip() == "[True, True, True, True] ()"
+
+
+@pytest.mark.parametrize("live", [1, "x"])
+def test_who_is_told_has_to_be_callable(live: Any) -> None:
+    """A word that nobody hears would be a riddle."""
+    with pytest.raises(UsageError, match="function of one argument"):
+        sp.record("x", live=live)

@@ -55,6 +55,11 @@ TOUR = f"""async () => {{
 }}"""
 DOCUMENTS = {"trace.v1.json": samples.full_trace(), "sweep.v1.json": samples.sized_sweep()}
 DOCUMENTS["sweep.v1.json"]["fits"][0] |= {"stage": "pickle.dumps", "cause": "another law"}
+#: The address of a page stands in outputs only.
+for whole in DOCUMENTS.values():
+    for one in (whole, *(each["trace"] for each in whole.get("traces", ()))):
+        for part in (*one.get("findings", ()), *one.get("stages", ())):
+            part["page"] = "https://docs.example/x.html"
 PACKED = samples.DATA / "trace.v1.packed.serprof.json"
 ONE_PIXEL = b"\x89PNG\r\n\x1a\n"
 

@@ -254,6 +254,7 @@ def test_a_blocked_event_loop_owns_its_time(outside_client: Client, role: str) -
     run = {"scheduler": outside_client.run_on_scheduler, "worker": outside_client.run}[role]
     with stage_recording("x") as recording:
         futures = outside_client.map(operator.neg, range(9), pure=False)
+        time.sleep(0.2)  # what takes a graph in owns the time until it is done, blocked or not
         run(time.sleep, BLOCKED_S)
         outside_client.gather(futures)
 

@@ -113,8 +113,8 @@ def test_the_document_says_how_fine_it_looked_and_holds_no_source() -> None:
 
     report = probe(trace, "construction")
     assert report.state == "armed"
-    assert "samples, at most" in report.level
-    assert "between two samples" in report.unseen[0]
+    assert "at most" in report.level
+    assert "between two looks" in report.unseen[0]
     assert "length_ms" not in str(to_document(trace))
     assert from_document(to_document(trace)) == trace
 

@@ -19,6 +19,7 @@ from dask.blockwise import Blockwise
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from jupyter_serprof.model import UsageError
+from jupyter_serprof.model.trace import IN_CODE
 from jupyter_serprof.objects.culprits import find_culprits
 from jupyter_serprof.probes.dask.client import _steps
 from jupyter_serprof.probes.dask.computations import _SORTS
@@ -151,8 +152,8 @@ def frame() -> Any:
     return pd.DataFrame({"a": np.arange(MB), "b": 1.0})
 
 
-def big(references: int) -> list[tuple[str, int, int]]:
-    return [("numpy.ndarray float64 (1000000,)", 8 * MB, references)]
+def big(references: int, where: str = "") -> list[tuple[str, int, int]]:
+    return [(f"numpy.ndarray float64 (1000000,){where}", 8 * MB, references)]
 
 
 CASES: dict[str, tuple[Callable[[Any], object], list[tuple[str, int, int]]]] = {
@@ -162,10 +163,10 @@ CASES: dict[str, tuple[Callable[[Any], object], list[tuple[str, int, int]]]] = {
         lambda _: dask.compute(*map(dask.delayed(first), [dask.delayed(BIG)] * 9)),
         big(1),
     ),
-    "bound method": (lambda _: delayed_many(Model().predict, count=50)(), big(50)),
+    "bound method": (lambda _: delayed_many(Model().predict, count=50)(), big(50, IN_CODE)),
     "partial": (lambda _: delayed_many(functools.partial(first, BIG), count=10)(), big(10)),
-    "closure": (lambda _: ones().map_blocks(closure(), dtype=float).compute(), big(10)),
-    "global": (lambda _: delayed_many(by_value(reads_a_global), count=7)(), big(7)),
+    "closure": (lambda _: ones().map_blocks(closure(), dtype=float).compute(), big(10, IN_CODE)),
+    "global": (lambda _: delayed_many(by_value(reads_a_global), count=7)(), big(7, IN_CODE)),
     "argument of map_blocks": (
         lambda _: ones().map_blocks(first, BIG, dtype=float).compute(),
         big(1),

@@ -117,9 +117,11 @@ class Ticker:
         progress = self._progress() if self._progress else None
         if progress is None or progress.done + progress.left <= 1:
             return facts
-        done, total, left_s = progress.done, progress.done + progress.left, progress.left_s
-        left = None if left_s is None else (_SOONER * left_s, _LATER * left_s)
-        share = done / total
+        done, left_s = progress.done, progress.left_s
+        # While it runs there is more to come: nothing left to plan is an unknown number.
+        total = done + progress.left if progress.left else None
+        left = None if left_s is None or total is None else (_SOONER * left_s, _LATER * left_s)
+        share = done / total if total else None
         return LiveFacts("", "", done, total, "run", share=share, left_s=left, why=facts.why)
 
 
