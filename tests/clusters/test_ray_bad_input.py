@@ -83,7 +83,15 @@ def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
     assert trace.outcome == "error"
     (wait,) = spans(trace, "ray.fetch")
     assert wait.duration_ns >= 190e6
-    assert row(trace, "ray.fetch").self_ns > 0
+    # Who waits for a task that was sent before waits for it to execute.
+    assert (
+        sum(
+            each.self_ns
+            for each in (trace.waterfall.rows if trace.waterfall else ())
+            if each.stage.startswith("ray.")
+        )
+        >= 190e6
+    )
     ray.get(reference)
 
 
@@ -156,8 +164,8 @@ def test_an_interrupt_while_waiting_keeps_what_was_seen(detail: bool) -> None:
     assert " until stopped: " in trace.summary.headline
     waited = spans(trace, "ray.wait" if detail else "ray.fetch")
     assert max(span.duration_ns for span in waited) > 1e9
-    (running,) = spans(trace, "ray.execute")
-    assert running.end_ns == trace.wall_ns
+    # The one before was cancelled, and may have been on its way when this one began.
+    assert spans(trace, "ray.execute")[-1].end_ns == trace.wall_ns
 
 
 _HEAD = """
@@ -206,7 +214,7 @@ def test_ray_may_be_started_and_shut_down_while_recording() -> None:
         ray.shutdown()
     rows, probe = report(recording)
     assert rows["ray.store"].size_bytes == 1_000_000
-    assert any("the road of tasks" in entry for entry in probe.unseen), probe
+    assert "1 of 1 task seen" in probe.level, probe  # read before the cluster was left
 
     import pickle
     with record("no cluster") as recording:
