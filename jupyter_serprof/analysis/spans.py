@@ -129,6 +129,11 @@ def calls_of(span: Span) -> int:
     return number(span, "calls") or 1
 
 
+def count_calls(spans: Iterable[Span]) -> int:
+    """Return how many calls spans stand for."""
+    return sum(map(calls_of, spans))
+
+
 def text(span: Span, key: str) -> str:
     """Return a text from the details of a span, or an empty one."""
     return word(span.details or {}, key)

@@ -20,6 +20,7 @@ from jupyter_serprof.model import Span, Trace
 from jupyter_serprof.probes.ray import agents as ray_agents
 from jupyter_serprof.probes.ray.agent.contact import SPACE
 from jupyter_serprof.probes.ray.agents import shipped_agent
+from jupyter_serprof.probes.ray.folding import fold_tasks
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
@@ -416,8 +417,11 @@ def test_a_worker_that_is_killed_takes_only_its_own_notes_along(tmp_path: Any) -
     assert _keys_of_recordings() <= keys
 
 
-def test_totals_are_exact_where_few_tasks_are_kept_with_their_details() -> None:
+def test_totals_are_exact_where_few_tasks_are_kept_with_their_details(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Of each function and worker the 5 slowest and 20 that are drawn; the table has them all."""
+    monkeypatch.setattr(fold_tasks, "__defaults__", (1_000,))
 
     @_remote
     def many(value: int) -> Any:
@@ -429,7 +433,7 @@ def test_totals_are_exact_where_few_tasks_are_kept_with_their_details() -> None:
 
     def run() -> list[int]:
         ray.get([few.remote(0.01 * (1 + i)) for i in range(5)])
-        values: list[int] = ray.get([many.remote(i) for i in range(300)])
+        values: list[int] = ray.get([many.remote(i) for i in range(600)])
         return values
 
     values, trace = recorded(run)
@@ -439,16 +443,18 @@ def test_totals_are_exact_where_few_tasks_are_kept_with_their_details() -> None:
             column(trace, "ray.tasks", "function"), column(trace, "ray.tasks", "count"), strict=True
         )
     )
-    assert values == list(range(300))
+    assert values == list(range(600))
     assert {name.rpartition(".")[2]: count for name, count in counts.items()} == {
-        "many": 300,
+        "many": 600,
         "few": 5,
     }
     assert max(column(trace, "ray.tasks", "execute_max")) >= 50e6
     assert sum(column(trace, "ray.tasks", "execute_total")) >= 150e6
-    assert row(trace, "ray.execute").count == 305
+    assert row(trace, "ray.execute").count == 605
     assert len(spans(trace, "ray.task.put")) <= 2 * 25
-    assert probe(trace).level == "pickle, agent + events: 305 of 305 tasks seen"
+    assert any("steps of tasks are told as" in note for note in trace.quality.notes)
+    assert "600 tasks of `many` are too small" in {finding.title for finding in trace.findings}
+    assert probe(trace).level == "pickle, agent + events: 605 of 605 tasks seen"
 
 
 def test_a_task_that_ray_tells_no_events_of_is_told_by_its_agent(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.spans import (
     calls_of,
+    count_calls,
     covered_ns,
     indexed,
     inside,
@@ -72,7 +73,7 @@ def many_puts(trace: Trace) -> Iterable[Finding]:
     small = [(at, size) for at, size in zip(puts, sizes, strict=True) if size is not None]
     small = [(at, n) for at, n in small if n < SMALL_BYTES * calls_of(trace.spans[at])]
     took_ns = sum(trace.spans[at].duration_ns for at, _ in small)
-    count = sum(calls_of(trace.spans[at]) for at, _ in small)
+    count = count_calls(trace.spans[at] for at, _ in small)
     if count < MANY_PUTS or took_ns < PUT_SHARE * trace.wall_ns:
         return
     total = sum(size for _, size in small)
@@ -105,7 +106,7 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
     is_in_turns = _submits_between(trace, gets) >= len(gets) / 2
     share = self_share(trace, *_GETS, *_WAY[: len(_WAY) * is_in_turns])
     share -= self_share(trace, *_COLD_CALL[: 2 * is_in_turns])
-    count = sum(calls_of(trace.spans[at]) for at in gets)
+    count = count_calls(trace.spans[at] for at in gets)
     if count < MANY_GETS or share < GET_SHARE:
         return
     took_ns = sum(trace.spans[at].duration_ns for at in parts)
@@ -138,13 +139,14 @@ def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:
     share = min(1.0, max(took_ns / max(1, trace.wall_ns), beside))
     if share < GET_SHARE:
         return None
-    side_by_side = min(len(tasks), cores) if isinstance(cores, int) else len(tasks)
+    count = count_calls(tasks)
+    side_by_side = min(count, cores) if isinstance(cores, int) else count
     names = list({span.name for span in tasks})
     of = f" of `{names[0]}`" if len(names) == 1 else ""
     return Finding(
         "ray.get-in-loop",
         "warn",
-        f"{format_count(len(tasks))} tasks{of} ran one after the other",
+        f"{format_count(count)} tasks{of} ran one after the other",
         {"times": len(gets), "took_ns": took_ns, "share": round(share, 3)},
         _SUBMIT_FIRST,
         spans=tuple(gets)[:POINTED_SPANS],
@@ -159,7 +161,9 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     Of tasks that do k times more there are k times fewer; k is chosen so that the calls take a
     tenth of the time. What a worker pays once, with its first task, is no cost of many tasks.
     """
-    names = Counter(span.name for _, span in indexed(trace, "ray.execute"))
+    names = Counter[str]()
+    for _, span in indexed(trace, "ray.execute"):
+        names[span.name] += calls_of(span)
     name, count = max(names.items(), key=lambda item: item[1], default=("", 0))
     tasks = [span for _, span in indexed(trace, "ray.execute") if span.name == name]
     work_ns, lanes = sum(span.duration_ns for span in tasks), len({span.lane for span in tasks})

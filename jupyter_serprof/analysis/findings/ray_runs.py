@@ -8,7 +8,15 @@ from itertools import pairwise
 
 from jupyter_serprof.analysis.findings.dask_facts import records
 from jupyter_serprof.analysis.findings.ray import _CALL_ACTOR, _GETS, _outermost
-from jupyter_serprof.analysis.spans import WORDS, covered_ns, indexed, number, self_share, text
+from jupyter_serprof.analysis.spans import (
+    WORDS,
+    count_calls,
+    covered_ns,
+    indexed,
+    number,
+    self_share,
+    text,
+)
 from jupyter_serprof.analysis.typed import is_chain, roles_of
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
@@ -44,12 +52,12 @@ def submission_order(trace: Trace) -> Iterable[Finding]:
     caller = trace.lanes[0].key if trace.lanes else ""
     gets = [span for _, span in indexed(trace, "ray.fetch") if span.lane == caller]
     gets.sort(key=lambda span: span.start_ns)
-    ends = [span.end_ns for _, span in indexed(trace, "ray.execute")]
+    tasks = [span for _, span in indexed(trace, "ray.execute")]
     if len(gets) <= MANY_READY:
         return
     at = max(range(len(gets)), key=lambda index: gets[index].duration_ns)
     long, later = gets[at], gets[at + 1 :]
-    ready = min(len(later), sum(end < long.end_ns for end in ends) - at - 1)
+    ready = min(len(later), count_calls(s for s in tasks if s.end_ns < long.end_ns) - at - 1)
     own_ns = sum(max(0, b.start_ns - a.end_ns) for a, b in pairwise([long, *later]))
     saved_ns = min(long.duration_ns, own_ns)
     if ready >= MANY_READY and saved_ns >= WORTH_SHARE * trace.wall_ns:
@@ -89,13 +97,14 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
         saved_ns = busy_ns if is_called else min(busy_ns, own_ns)
         is_called |= own_ns > 0 and not others
         share = min(sum(long), saved_ns) / max(1, trace.wall_ns)
-        is_in_turn = len(spans) >= MANY_CALLS and 2 * len(long) > len(gaps) and is_called
+        count = count_calls(spans)
+        is_in_turn = count >= MANY_CALLS and 2 * len(long) > len(gaps) and is_called
         if is_in_turn and share >= WORTH_SHARE:
             yield Finding(
                 "ray.unpipelined",
                 "warn",
-                f"`{name}` had nothing to do between its {format_count(len(spans))} calls",
-                {"calls": len(spans), "idle_ns": sum(long), "busy_ns": busy_ns},
+                f"`{name}` had nothing to do between its {format_count(count)} calls",
+                {"calls": count, "idle_ns": sum(long), "busy_ns": busy_ns},
                 f"calls = <calls>; ahead = next(calls){_AHEAD.format('next(calls, None)')}\n"
                 f"ahead = <ahead>{_AHEAD.format('<ahead>')}\n"
                 f"{WORDS}ask for the next one before you handle the one that is there",
@@ -132,17 +141,18 @@ def blocking_in_async(trace: Trace) -> Iterable[Finding]:
     for at, span in indexed(trace, "ray.submit"):
         if name := text(span, "blocks"):
             calls = [one for _, one in indexed(trace, "ray.execute") if one.name == name]
-            side_by_side = min(len(calls), cores) if isinstance(cores, int) else len(calls)
+            count = count_calls(calls)
+            side_by_side = min(count, cores) if isinstance(cores, int) else count
             share = covered_ns(calls) / max(1, trace.wall_ns) * (1 - 1 / max(1, side_by_side))
-            is_worth = len(calls) >= MANY_CALLS and share >= WORTH_SHARE
+            is_worth = count >= MANY_CALLS and share >= WORTH_SHARE
             yield Finding(
                 "ray.blocking-in-async",
                 "warn" if is_worth else "info",
                 f"`{name}` stops the event loop of its actor to wait for Ray",
-                {"calls": len(calls)},
+                {"calls": count},
                 f"{WORDS}`await` takes a reference as `ray.get` does",
                 spans=(at,),
-                because=f"{counted(len(calls), 'call')} took turns, as no other goes on meanwhile",
+                because=f"{counted(count, 'call')} took turns, as no other goes on meanwhile",
                 share=share if is_worth else None,
             )
 

@@ -36,6 +36,7 @@ from jupyter_serprof.probes.ray.agents import (
     quit_agents,
 )
 from jupyter_serprof.probes.ray.alive import silence_note, silent_processes
+from jupyter_serprof.probes.ray.folding import fold_tasks
 from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_put
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks
@@ -259,6 +260,7 @@ class RayDriverProbe(Probe):
             tell_habits(submitted, FUNCTIONS, METHODS)
             if self._seen.missing:
                 note_unseen_roads(run.drafts, submitted)
+            fold_tasks(run)
         if self._agents is not None and not silent:
             tell_spills(run)
             self._agents.forget()
