@@ -11,6 +11,7 @@ import ray
 
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.probes.ray import tasks as ray_tasks
+from jupyter_serprof.probes.ray.agents import Notes
 from jupyter_serprof.probes.ray.tasks import add_task_spans, task_id
 
 pytestmark = [pytest.mark.ray]
@@ -219,6 +220,50 @@ def test_a_task_that_does_not_report_is_counted_and_ends_when_it_did(
         "running": (120, 200),
         "reported": (121, 125),
     }
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_a_task_whose_steps_are_lost_ran_as_long_as_its_like(reads: list[list[Any]]) -> None:
+    """Its owner may know its end much later: of many calls a second Ray loses steps."""
+    reads.append([_task(name, RUNNING=120, FINISHED=190) for name in (b"call", b"other", b"short")])
+    totals = {
+        (name, stage): [4, round(4 * ms * _MS), 0, 0]
+        for name, stage, ms in (
+            ("module.call", "ray.execute", 3),
+            ("module.call", "ray.outputs", 9),
+            ("module.short", "ray.execute", 90),
+        )
+    }
+    run = _run()
+
+    add_task_spans(run, [b"call", b"other", b"short"], lambda: Notes(totals=totals))
+
+    assert _executed(run) == {"call": (120, 123), "other": (120, 190), "short": (120, 190)}
+    replies = {draft.name: draft.start / _MS for draft in run.drafts if draft.stage == "ray.reply"}
+    assert replies == {"call": 123}
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_a_look_that_takes_too_long_takes_nothing_away(
+    reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the look before it saw is told, and how many are missing; no more than that."""
+    reads.append([_task(b"seen", RUNNING=120, execute=(121, 125))])
+    looks = iter([set(), reads[0]])
+
+    def ask(_: object, until: float) -> Any:
+        if (told := next(looks, None)) is None:
+            raise TimeoutError(until)
+        return told
+
+    monkeypatch.setattr(ray_tasks, "asked", ask)
+    run = _run()
+
+    note = add_task_spans(run, [b"seen", b"unheard"]).missing
+
+    assert note.startswith("1 of 2 tasks")
+    assert _executed(run) == {"seen": (121, 125)}
+    assert run.notes == []
 
 
 def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]) -> None:

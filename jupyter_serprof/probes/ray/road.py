@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
-from jupyter_serprof.probes.ray.agents import Attempt
+from jupyter_serprof.probes.ray.agents import Attempt, Notes
 
 STEPS = {
     "task:deserialize_arguments": "ray.arguments",
@@ -53,6 +53,11 @@ class Errant(NamedTuple):
 def names() -> Any:  # noqa: ANN401  (protobuf makes its names at run time)
     """Return Ray's names of states, types and errors."""
     return importlib.import_module("ray.core.generated.common_pb2")
+
+
+@cache
+def _states() -> dict[int, str]:
+    return {value: name for name, value in names().TaskStatus.items()}
 
 
 def is_over(task: Any) -> bool:  # noqa: ANN401
@@ -99,22 +104,23 @@ class RoadMap:
     ----------
     started
         When the process of a worker was made and when it was ready, by its id, ns.
+    usual_ns
+        How long a function ran, of all its calls: so long ran one whose steps Ray lost.
     """
 
     run: Page
     count: int
     started: Mapping[bytes, tuple[int, int]] = field(default_factory=dict)
+    usual_ns: Mapping[str, int] = field(default_factory=dict)
     workers: dict[bytes, str] = field(default_factory=dict)
     #: When the last attempt on a worker ended, by its lane, ns.
     ends: dict[str, int] = field(default_factory=dict)
 
     def add_event(self, task: Any, noted: Attempt | None) -> None:  # noqa: ANN401
         """Add an attempt that Ray tells of; what an agent noted of it is more exact."""
-        times = {
-            name: task.state_updates.state_ts_ns[value] - self.run.wall_offset
-            for name, value in names().TaskStatus.items()
-            if value in task.state_updates.state_ts_ns
-        }
+        states, moved = _states(), self.run.wall_offset
+        told = task.state_updates.state_ts_ns.items()
+        times = {states[value]: at - moved for value, at in told if value in states}
         steps = self._reported(task, times) if noted is None else noted_steps(noted)
         if not steps or not times:
             return
@@ -190,6 +196,8 @@ class RoadMap:
         start = max([times.get("RUNNING", sent), *(step.end for step in steps)])
         if not any(step.stage == "ray.execute" for step in steps) and start < end:
             ended = min(times.get(state, end) for state in ("FINISHED", "FAILED"))
+            if is_over(task) and not death_of(task):  # until when the owner knew it
+                ended = min(ended, start + self.usual_ns.get(name_of(task.task_info), ended))
             steps.append(Leg("ray.execute", start, max(start, min(ended, end))))
         return list(_without_seams(sorted(steps, key=lambda step: step.start)))
 
@@ -276,6 +284,16 @@ def name_of(info: Any) -> str:  # noqa: ANN401
     if info.name.startswith(TASK_MARK):
         return task_prefix(info.name)
     return _short(str(info.func_or_class_name or info.name or "task"))
+
+
+def usual_ns(notes: Notes) -> dict[str, int]:
+    """Return how long the calls of each function ran on average, by its name in the picture."""
+    sums: dict[str, tuple[int, int]] = {}
+    for (name, stage), (count, took, *_) in notes.totals.items():
+        if stage == "ray.execute":
+            before = sums.get(_short(name), (0, 0))
+            sums[_short(name)] = before[0] + count, before[1] + took
+    return {name: took // count for name, (count, took) in sums.items() if count}
 
 
 def _short(name: str) -> str:

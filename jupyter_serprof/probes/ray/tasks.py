@@ -110,7 +110,7 @@ def add_task_spans(
     mine = known | set(filter(None, submitted))
     if tasks is None:  # nobody else says which tasks they submitted in turn
         mine |= {each.ident for each in found.attempts if each.begin >= run.start}
-    roads = road.RoadMap(run, max(count, len(mine)), started)
+    roads = road.RoadMap(run, max(count, len(mine)), started, road.usual_ns(found))
     if not tasks and not found.attempts:
         return Coverage(why, len(mine), troubles=found.troubles)
     by_attempt = {(each.ident, each.attempt): each for each in found.attempts}
@@ -241,7 +241,8 @@ def _wait_for_tasks(
     except InterruptedError:
         run.notes.append("ray: stopped waiting for the reports of workers")
     except TimeoutError:
-        run.notes.append(f"Ray's GCS {SILENT}: what workers reported of tasks is missing")
+        if not tasks:  # else it is told how many are missing
+            run.notes.append(f"Ray's GCS {SILENT}: what workers reported of tasks is missing")
     return tasks
 
 
