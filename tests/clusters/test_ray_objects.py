@@ -277,9 +277,14 @@ def test_the_lines_that_are_noted_are_bounded(monkeypatch: pytest.MonkeyPatch) -
 _SPILLS = """
 import sys
 import numpy as np, ray
+from ray.cluster_utils import Cluster
 import jupyter_serprof as sp
-ray.init(num_cpus=1, include_dashboard=False, object_store_memory=80_000_000,
-         log_to_driver=False, _temp_dir=sys.argv[1])
+node = {"num_cpus": 1, "object_store_memory": 80_000_000}
+nodes = Cluster(True, head_node_args={**node, "include_dashboard": False, "temp_dir": sys.argv[1]})
+nodes.add_node(**node, resources={"far": 1})
+ray.init(nodes.address, log_to_driver=False)
+make = ray.remote(resources={"far": 1})(lambda: np.ones(5_000_000))
+ray.get(make.remote())
 keep = []
 with sp.record("fill") as recording:
     for at in range(12):
@@ -290,6 +295,17 @@ now = sp.objects()
 print(repr([(one.because, one.remedy, one.share) for one in found]))
 print(repr((max(waits) / recording.trace.wall_ns, now.summary.headline)))
 print(repr([row[-1] for row in now.tables[1].rows].count("yes")))
+far = make.remote()
+ray.wait([far], fetch_local=False)
+told = {}
+for ref in (*keep, far):  # of what is on disk some may be in memory still
+    with sp.record("get") as recording:
+        ray.get(ref)
+    row = max(recording.trace.waterfall.rows, key=lambda row: row.self_ns)
+    told[row.stage] = recording.trace.summary.headline.partition("% ")[2]
+print(repr((told["ray.restore"], told["ray.pull"])))
+ray.shutdown()
+nodes.shutdown()
 """
 
 
@@ -297,7 +313,10 @@ _FILLED = "12 objects put here are kept by the variable `keep`"
 
 
 def test_a_store_that_is_full_tells_who_fills_it(tmp_path: Path) -> None:
-    """Puts that wait until others are on disk: the variable that keeps them, and what to type."""
+    """Puts that wait until others are on disk: the variable that keeps them, and what to type.
+
+    A get of one that is on disk, and of one that another node has, says so.
+    """
     folder = tempfile.mkdtemp(prefix="sp")
     script = tmp_path / "fill.py"
     script.write_text(_SPILLS)
@@ -306,9 +325,10 @@ def test_a_store_that_is_full_tells_who_fills_it(tmp_path: Path) -> None:
     ran = subprocess.run(run, capture_output=True, text=True, check=False, timeout=200)
 
     lines = [line for line in ran.stdout.splitlines() if line[:1] in "[(" or line.isdigit()]
-    assert len(lines) == 3, ran.stderr[-2_000:]
-    told, (waited, headline), spilled = map(ast.literal_eval, lines)
-    assert headline == f"120 MB for a store of 80.0 MB: {_FILLED}"
+    assert len(lines) == 4, ran.stderr[-2_000:]
+    told, (waited, headline), spilled, got = map(ast.literal_eval, lines)
+    assert headline == f"120 MB of 160 MB: {_FILLED}"
+    assert got == ("Restore from disk, 10.0 MB", "Pull from node, 40.0 MB")
     assert spilled > 0
     assert waited > 1 / 3
     [(because, remedy, share)] = told

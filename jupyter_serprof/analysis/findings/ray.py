@@ -17,7 +17,7 @@ from jupyter_serprof.analysis.spans import (
     text,
 )
 from jupyter_serprof.analysis.typed import is_chain
-from jupyter_serprof.model import Finding, Trace
+from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
 MANY_PUTS = 500
@@ -43,7 +43,7 @@ _ALL_AT_ONCE = "values = ray.get(<refs>)   # all at once; or as they come, by `r
 _SUBMIT_FIRST = (
     "values = ray.get(<tasks>)   # submit all first, where none needs the value of the one before"
 )
-_GETS = ("ray.fetch", "ray.map", "ray.wait")
+_GETS = ("ray.fetch", "ray.pull", "ray.restore", "ray.map", "ray.wait")
 #: A loop of `ray.wait` is the remedy.
 _WAIT_NAME = "wait"
 _START = ".__init__"
@@ -97,7 +97,7 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
     before has an order, too.
     """
     parts = [at for at in _outermost(trace, _GETS) if trace.spans[at].name != _WAIT_NAME]
-    gets = [at for at in parts if trace.spans[at].stage != "ray.wait"]  # which --detail parts
+    gets = [at for at in parts if is_whole_get(trace.spans[at])]
     if is_chain(trace.name):
         return
     if told := _one_by_one(trace, gets):
@@ -120,6 +120,11 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
         because=f"each waits for one result only, {format_ns(took_ns)} in all",
         share=min(1.0, share),
     )
+
+
+def is_whole_get(span: Span) -> bool:
+    """Tell a get from what --detail asks before it."""
+    return span.name != "get" or span.stage not in {"ray.wait", "ray.pull"}
 
 
 def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:

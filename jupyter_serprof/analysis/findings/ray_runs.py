@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from jupyter_serprof.analysis.findings.dask_facts import records
-from jupyter_serprof.analysis.findings.ray import _CALL_ACTOR, _GETS, _outermost
+from jupyter_serprof.analysis.findings.ray import _CALL_ACTOR, _GETS, _outermost, is_whole_get
 from jupyter_serprof.analysis.spans import (
     WORDS,
     count_calls,
@@ -25,6 +25,7 @@ from jupyter_serprof.model.units import counted, format_bytes, format_count, for
 WORTH_SHARE = 0.2
 #: Results that were there while one was waited for; calls of an actor.
 MANY_READY, MANY_CALLS = 3, 4
+_TAKEN = ("ray.fetch", "ray.pull", "ray.restore")
 _NATIVE = frozenset({"list", "dict", "tuple"})
 #: Smaller values are not told apart.
 WALKED_BYTES, WALKED_SHARE = 100_000, 0.1
@@ -50,7 +51,8 @@ def submission_order(trace: Trace) -> Iterable[Finding]:
     Threads of libraries have loops of their own, which nobody can change from here.
     """
     caller = trace.lanes[0].key if trace.lanes else ""
-    gets = [span for _, span in indexed(trace, "ray.fetch") if span.lane == caller]
+    found = [(at, span) for stage in _TAKEN for at, span in indexed(trace, stage)]
+    gets = [span for _, span in found if span.lane == caller and is_whole_get(span)]
     gets.sort(key=lambda span: span.start_ns)
     tasks = [span for _, span in indexed(trace, "ray.execute")]
     if len(gets) <= MANY_READY:
@@ -68,7 +70,7 @@ def submission_order(trace: Trace) -> Iterable[Finding]:
             {"ready": ready, "wait_ns": long.duration_ns, "own_ns": own_ns},
             "while <refs>: [ready], <refs> = ray.wait(<refs>); value = ray.get(ready)   # take "
             "them as they come, by `ray.wait`",
-            spans=tuple(index for index, span in indexed(trace, "ray.fetch") if span is long),
+            spans=tuple(index for index, span in found if span is long),
             because=f"a get waited for {format_ns(long.duration_ns)}, what was done with the "
             f"others took {format_ns(own_ns)} after it",
             share=saved_ns / trace.wall_ns,
@@ -123,8 +125,7 @@ def _own_work_ns(trace: Trace) -> int:
     roles, caller = roles_of(trace.name), trace.lanes[0].key if trace.lanes else ""
     outer = [trace.spans[at] for at in _outermost(trace, (*_GETS, "ray.submit"))]
     own = [span for span in outer if span.lane == caller]
-    # What --detail asks before a get is no get of its own.
-    gets = [span for span in own if span.stage in _GETS and span.stage != "ray.wait"]
+    gets = [span for span in own if span.stage in _GETS and is_whole_get(span)]
     calls = [span for span in own if span.name == _CALL_ACTOR]
     edges = [(got.end_ns, call.start_ns) for got, call in zip(gets, calls[1:], strict=False)]
     is_in_turn = len(gets) == len(calls) and all(end <= start for end, start in edges)

@@ -67,7 +67,7 @@ from jupyter_serprof.probes.ray.values import (
     parted_serialized,
     whole_serialized,
 )
-from jupyter_serprof.probes.ray.waits import IDLE_NS, awaited_tasks, split_get
+from jupyter_serprof.probes.ray.waits import IDLE_NS, awaited_tasks, begin_get, came_from, split_get
 
 _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
@@ -136,8 +136,8 @@ def driver_places(*, detail: bool) -> list[Place]:
             f"{_WORKER}.get_objects",
             fetch,
             "ray.get",
-            before=split_get if detail else None,
-            after=(lambda token, *_: token) if detail else None,
+            before=split_get if detail else begin_get,
+            after=(lambda token, *_: token) if detail else came_from,
             joins=not detail,
         ),
         joined(

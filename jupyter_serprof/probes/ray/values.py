@@ -172,6 +172,8 @@ def _complete(draft: Draft) -> None:
         draft.details |= {"elements": extra[0], "element_type": extra[1]}
     elif draft.stage == "ray.map" and extra != SPLIT:
         draft.stage = "ray.fetch"
+    elif draft.stage == "ray.fetch":
+        draft.stage = extra or draft.stage
     elif _is_deserialization(draft) and extra is not None:
         if isinstance(extra, int):  # without buffers; raw or not
             extra = (extra >> 8, (extra >> 8) * (extra & 1), [], (), 0, False, "")

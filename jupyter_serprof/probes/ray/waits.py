@@ -1,7 +1,9 @@
-"""What a get waits for: the producers, then the pull; and which tasks that were sent before."""
+"""What a get waits for: producers, another node, a disk; and which tasks that were sent before."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Collection
 from threading import get_ident
 from typing import Any
@@ -59,8 +61,38 @@ def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> in
     return end - start
 
 
+#: A shorter get is not asked where its objects came from.
+_LONG_NS = 20_000_000
+
+
+def begin_get(args: Any, kwargs: Any) -> tuple[Any, Any, int]:  # noqa: ANN401
+    """Note when a get began."""
+    return args, kwargs, time.perf_counter_ns()
+
+
+def came_from(token: Any, args: Any, kwargs: Any, result: Any) -> str | None:  # noqa: ANN401, ARG001
+    """Return the stage of a long get of which most bytes were on another node, or had been spilled.
+
+    This process knows it of what it owns or borrows, without a call. It does not say that something
+    came in this very get; but what is here already is not waited for.
+    """
+    if time.perf_counter_ns() - token < _LONG_NS:
+        return None
+    core: Any = sys.modules["ray._private.worker"].global_worker.core_worker
+    here = core.get_current_node_id().hex()
+    given = dict(zip(("self", "object_refs"), args, strict=False)) | kwargs
+    sizes = {"": 0, "ray.pull": 0, "ray.restore": 0}
+    for told in core.get_local_object_locations(given["object_refs"]).values():
+        far, restored = {*told["node_ids"]} - {here}, told["did_spill"]
+        stage = "ray.pull" if far else "ray.restore" if restored else ""
+        sizes[stage] += told["object_size"] or 0
+    most = max(sizes, key=sizes.__getitem__)
+    return most if 2 * sizes[most] > sum(sizes.values()) and most else None
+
+
 #: Who waits less than such a part of the time waits for nothing.
-_WAITS, _LEAST_WAIT = frozenset(("ray.fetch", "ray.map", "ray.wait", "python.wait")), 100
+_WAITS = frozenset(("ray.fetch", "ray.pull", "ray.restore", "ray.map", "ray.wait", "python.wait"))
+_LEAST_WAIT = 100
 
 
 def awaited_tasks(run: Page, earlier: Collection[bytes], *, is_alone: bool) -> set[bytes]:
