@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         require_dask,
     )
     from jupyter_serprof.experiments.remedies.code import try_code
+    from jupyter_serprof.experiments.remedies.forms import offered
     from jupyter_serprof.experiments.remedies.graph import DaskTryout
     from jupyter_serprof.experiments.remedies.value import Tryout
     from jupyter_serprof.experiments.roundtrip.trip import RoundTrip

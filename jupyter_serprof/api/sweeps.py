@@ -8,6 +8,7 @@ from functools import partial
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.order import checked_sizes
+from jupyter_serprof.experiments.remedies.forms import offered
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.subject import serializes, subject_of
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
@@ -259,4 +260,5 @@ def roundtrip(
     moment two: it frees that of the run before late.
     """
     name = name or notebook_name(value) or "value"
-    return run(RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail))
+    trip = RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
+    return offered(run(trip), {name: value})

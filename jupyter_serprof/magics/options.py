@@ -7,11 +7,14 @@ import math
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
+from typing import TypeVar
 
-from jupyter_serprof.model import UsageError
-from jupyter_serprof.model.units import without_literals
+from jupyter_serprof.model import Sweep, Trace, UsageError
+from jupyter_serprof.model.units import code_text, shortened, without_literals
+
+Made = TypeVar("Made", bound=Trace | Sweep)
 
 _MOST = 200
 _FORM = re.compile(
@@ -106,8 +109,23 @@ class Options:
 
     @property
     def title(self) -> str:
-        """What the document calls the run: the name that was given, else the code."""
-        return (self.name or "").strip() or without_literals(self.code)
+        """What it is called while it runs: its code; against a document the name, if one is given.
+
+        Remedies and paths have it, so it must be the user's own.
+        """
+        name = (self.name or "").strip()
+        return name if name and self.compare is not None else without_literals(self.code)
+
+    def named(self, document: Made) -> Made:
+        """Return a document under the name that was given, also in its headline."""
+        name, code = (self.name or "").strip(), self.title
+        if not name or document.name in ("", name):
+            return document
+        summary = document.summary
+        if summary is not None and code:
+            said = summary.headline.replace(code_text(code), code_text(name), 1)
+            summary = replace(summary, headline=shortened(said))
+        return replace(document, name=name, summary=summary)
 
 
 @dataclass(frozen=True, slots=True)

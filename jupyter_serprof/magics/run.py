@@ -89,7 +89,7 @@ def _run(typed: Typed, code: Code) -> None:
         runs: api.Experiment[Sweep] = _trip(options, value, before)
     elif before is None and options.repeat is None:
         del value
-        with api.kept(lambda: first.trace):
+        with api.kept(lambda: options.named(first.trace)):
             typed.finish(first.trace)
         return
     else:

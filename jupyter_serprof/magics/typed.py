@@ -67,6 +67,7 @@ class Typed:
 
         options = self.options
         with api.kept(lambda: document):
+            document = api.offered(options.named(document), self.names)
             if options.out:
                 self.shell.user_ns[options.out] = document
             with api.held():

@@ -6,8 +6,10 @@ from types import SimpleNamespace
 import pytest
 from shells import Ran, Shell
 
+from jupyter_serprof.analysis.findings import pickle as pickle_findings
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.model import Finding
+from jupyter_serprof.objects import look
 from jupyter_serprof.views.kit.remarks import finding_remarks
 
 ROWS = "rows = [{'id': at, 'x': at / 7} for at in range(2000)]\n"
@@ -53,6 +55,26 @@ def test_a_cell_is_tried_on_what_it_names(shell: Shell, above: str) -> None:
 
     assert ran.value == 1
     assert ran.trace.findings[0].measured is not None
+
+
+@pytest.mark.parametrize("typed", ["{}", "pickle.dumps({})", "--repeat 3 pickle.dumps({})"])
+@pytest.mark.parametrize("given", ["", "--name nightly ", "--name 'last night' "])
+@pytest.mark.parametrize("line", ["(at, str(at))", "{at} | {str(at)}"])
+def test_only_what_has_another_form_is_to_be_tried(
+    shell: Shell, line: str, given: str, typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is offered finds something; it names the user's variable, never the label."""
+    small = {"SMALL_NS": 0, "SMALL_BYTES": 1_000, "MANY_OBJECTS": 1_000}
+    for name, number in {**small, "SMALL_SHARE": 1e9, "PLAIN_NS": 1e9}.items():
+        monkeypatch.setattr(pickle_findings, name, number)
+    monkeypatch.setattr(look, "LOOK_BYTES", 1_000)
+    Ran(shell, f"sent = [{line} for at in range(2_000)]")
+
+    ran = Ran(shell, f"%serprof {given}{typed.format('sent')}")
+
+    (found,) = [one for one in ran.documents[0].findings if one.rule == "pickle.small-objects"]
+    assert found.remedy.partition("   ")[0] == "%serprof --try sent" * line.startswith("(")
+    assert given.split(" ", 1)[-1].strip(" '") in ("", ran.documents[0].name)
 
 
 def test_code_that_raises_raises_once_and_tries_nothing(shell: Shell) -> None:

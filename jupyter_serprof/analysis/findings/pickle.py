@@ -42,7 +42,7 @@ MOST_SHARE = 0.5
 #: The longest that pickle itself needs for one, on a busy machine: it takes 0.03 to 0.5 us for a
 #: plain object and 1 to 10 us for one with a reducer. Longer: its reducers are slow.
 PLAIN_NS, REDUCED_NS = 1_000, 20_000
-FORMS = f"%serprof --try {NAME}   # measures it in other forms (arrays, Arrow) where they fit"
+FORMS = f"%serprof --try {NAME}   # measures it in other forms: arrays, columns, Arrow"
 IMPORT_SHARE, IMPORT_NS, _IMPORT = 0.1, 10_000_000, "import "
 GC_NS = 20_000_000
 GC_SHARE = 0.2

@@ -7,13 +7,16 @@ A form is made by running the very line that the user is told to paste.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from jupyter_serprof.objects.ask import is_exactly_of
+from jupyter_serprof.model import Sweep, Trace
+from jupyter_serprof.objects.ask import is_exactly_of, state_of
 
 _LITERALS = (str, int, bool, bytes, type(None))
 
@@ -66,6 +69,26 @@ class Form(NamedTuple):
         return names[self.name]
 
 
+_OFFER = re.compile(r"%serprof --try (\S+)")
+Made = TypeVar("Made", bound=Trace | Sweep)
+
+
+def offered(document: Made, values: Mapping[str, object]) -> Made:
+    """Return a document that offers ``--try`` only of values by name that have another form."""
+
+    def is_vain(remedy: str) -> bool:
+        if (found := _OFFER.match(remedy)) is None:
+            return False
+        first, *attributes = found[1].split(".")
+        value = values.get(first)
+        for each in attributes:
+            value = state_of(value).get(each)
+        return next(forms_of(value), None) is None
+
+    kept = (replace(one, remedy="") if is_vain(one.remedy) else one for one in document.findings)
+    return replace(document, findings=tuple(kept))
+
+
 Back = Callable[[Any], object]
 #: The key of a form, its line, and the way back.
 Offer = tuple[str, str, Back | None]
@@ -111,7 +134,7 @@ def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
             line = f"{name} = pa.array({name})   # {name}.to_pylist() goes back"
             yield "arrow-strings", line, lambda made: like(made.to_pylist())  # type: ignore[call-arg]
     elif kind in (list, tuple) and len(value) >= _ROWS:
-        yield from _number_rows(value, name)
+        yield from _sequence_rows(value, name)
     elif kind is dict and len(value) >= _ROWS:
         yield from _row_forms(value, name)
     elif is_exactly_of(value[0], "numpy", "ndarray") and len(value) >= _ARRAYS:
@@ -122,13 +145,20 @@ def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
             yield "stacked", line, like
 
 
-def _number_rows(value: Sequence[Sequence[Any]], name: str) -> Iterator[Offer]:
-    """Offer one array, where rows are of one kind and length, and of numbers of one type."""
+def _sequence_rows(value: Sequence[Sequence[Any]], name: str) -> Iterator[Offer]:
+    """Offer one array of numbers of one type, or else columns, where rows are alike."""
     kind, like, wide = type(value[0]), type(value), len(value[0])
-    is_alike = wide > 0 and all(type(row) is kind and len(row) == wide for row in value)
-    if is_alike and _is_plain([number for row in value for number in row]):
+    if not 0 < wide <= _COLUMNS or any(type(r) is not kind or len(r) != wide for r in value):
+        return
+    if _is_plain([number for row in value for number in row]):
         line = f"{name} = np.array({name})   # {name}.tolist() goes back, each row as a list"
         yield "rows", line, lambda made: like(map(kind, made.tolist()))  # type: ignore[call-arg]
+        return
+    numbers = tuple(at for at in range(wide) if _is_plain([row[at] for row in value]))
+    made = f"np.array(column) if at in {numbers} else list(column)" if numbers else "list(column)"
+    each = f"for at, column in enumerate(zip(*{name}))"
+    line = f"{name} = [{made} {each}]   # columns, numbers as arrays; list(zip(*{name})) goes back"
+    yield "columns", line, lambda made: like(map(kind, zip(*map(_listed, made), strict=True)))  # type: ignore[call-arg]
 
 
 def _row_forms(value: Sequence[dict[Any, Any]], name: str) -> Iterator[Offer]:
@@ -156,8 +186,12 @@ def _columns_line(name: str, numbers: Sequence[Any], others: Sequence[Any]) -> s
 
 
 def _rows(columns: dict[Any, Any], like: Any) -> object:  # noqa: ANN401  (list or tuple)
-    lists = [c if isinstance(c, list) else c.tolist() for c in columns.values()]
+    lists = map(_listed, columns.values())
     return like(dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True))
+
+
+def _listed(column: Any) -> list[Any]:  # noqa: ANN401  (a list or an array)
+    return column if isinstance(column, list) else column.tolist()  # type: ignore[no-any-return]
 
 
 def _frame_forms(value: Any, name: str) -> Iterator[Offer]:  # noqa: ANN401  (pandas)

@@ -89,6 +89,7 @@ class DaskTryout(Trials):
             raise UsageError(message)
         super().__init__(name, budget_s, GRAPH_TRIALS.most)
         self._graph: Mapping[Any, Any] = {}
+        self._embedding: Mapping[Any, Any] = {}
         self._outputs: list[Any] = []
         self._large: Mapping[int, tuple[Any, int]] = {}
 
@@ -101,12 +102,14 @@ class DaskTryout(Trials):
         self._graph = {key: task for graph in graphs for key, task in graph.items()}
         wanted = [one.__dask_keys__() for one in self._collections]
         self._outputs = list(flatten(wanted))  # type: ignore[no-untyped-call]  # dask
-        self._large = large_values(self._graph)
+        is_embedded = bool(large_values(self._graph))
+        self._embedding = _embedding(self._graph, self._outputs)
+        self._large = large_values(self._embedding)
         if not self._large:
             self._notes.append(
                 f"no object of {format_bytes(LARGE_BYTES)} or more, and no long container, is an "
-                f"argument of the tasks of {self._name}: what it embeds is a key of its own "
-                f"already, or held by functions: %graphstages --blame {self._name}. Only that is "
+                f"argument of the tasks of {self._name}: what it embeds is held by functions: "
+                f"%graphstages --blame {self._name}. Only that is "
                 f"tried, no remedy for its tasks: %graphstages {self._name}"
             )
             return ()
@@ -118,9 +121,8 @@ class DaskTryout(Trials):
             f"every trip runs the tasks of {self._name}"
         )
         largest, _ = max(self._large.values(), key=lambda each: _bytes_of(each[0]))
-        codes = {
-            key: pasted(REMEDIES[key].code, notebook_name(largest) or "value") for key in _WAYS
-        }
+        name, ways = notebook_name(largest) or "value", _WAYS if is_embedded else _WAYS[1:]
+        codes = {key: pasted(REMEDIES[key].code, name) for key in ways}
         now = "the graph as it is"
         return [(Trial(key, now, code), partial(self._sides, key)) for key, code in codes.items()]
 
@@ -133,10 +135,10 @@ class DaskTryout(Trials):
         start = time.perf_counter_ns()
         if key == "dask-scatter":
             made = list(self._client.scatter([*values.values()], broadcast=True, hash=False))
-            changed = _replaced(self._graph, dict(zip(values, made, strict=True)))
+            changed = _replaced(self._embedding, dict(zip(values, made, strict=True)))
         else:  # as dask.delayed does; nothing has to be released
             keys = {identity: f"embedded-{uuid4().hex}" for identity in values}
-            changed = _replaced(self._graph, {each: TaskRef(keys[each]) for each in keys})
+            changed = _replaced(self._embedding, {each: TaskRef(keys[each]) for each in keys})
             changed |= {keys[each]: DataNode(keys[each], values[each]) for each in keys}
         prepare_ns = time.perf_counter_ns() - start if made else None
         ways = self._graph, changed
@@ -233,6 +235,19 @@ def _renamed(graph: Mapping[Any, Any], wanted: list[Any]) -> tuple[dict[Any, Any
     names = {key: f"{key_split(key)}-{mark}-{at}" for at, key in enumerate(graph)}
     renamed = {names[key]: task.substitute(names, key=names[key]) for key, task in graph.items()}
     return renamed, [names[key] for key in wanted]
+
+
+def _embedding(graph: Mapping[Any, Any], wanted: Sequence[Any]) -> dict[Any, Any]:
+    """Return the graph with the large objects that are keys of their own in the tasks with them."""
+    from dask._task_spec import DataNode
+
+    nodes = {key: node for key, node in graph.items() if isinstance(node, DataNode)}
+    own = {
+        key: node
+        for key, node in nodes.items()
+        if key not in wanted and (size_bytes(node.value) or 0) >= LARGE_BYTES
+    }
+    return {key: task.substitute(own) for key, task in graph.items() if key not in own}
 
 
 def large_values(graph: Mapping[Any, Any]) -> dict[int, tuple[Any, int]]:

@@ -188,6 +188,7 @@ FORMS: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
     "array of ints": (lambda: tuple(range(1_000)), lambda: [*range(999), 2**70]),
     "arrow-strings": (lambda: TEXTS, lambda: [*TEXTS, None]),
     "columns": (lambda: ROWS, lambda: [*ROWS, {"id": 1}]),
+    "columns of tuples": (lambda: [(1, "a")] * 1_000, lambda: [*[(1, "a")] * 999, (1,)]),
     "rows": (lambda: [(1, 2)] * 1_000, lambda: [*[(1, 2)] * 999, (1, "x")]),
     "stacked": (lambda: [np.zeros(9)] * 10, lambda: [np.zeros(at + 1) for at in range(10)]),
     "str": (

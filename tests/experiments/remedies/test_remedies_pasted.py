@@ -57,6 +57,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "ints": lambda: tuple(range(1_000)),
     "objects": lambda: np.array([1.5] * 1_000, dtype=object),
     "tuples of numbers": lambda: [(at, 2 * at) for at in range(500)],
+    "tuples of texts and numbers": lambda: [(at, f"{at}") for at in range(500)],
     "texts": lambda: [f"text {at}" for at in range(1_000)],
     "arrays": lambda: [np.arange(9.0)] * 10,
     "strided": lambda: NUMBERS.reshape(200, 200)[:, ::2],
