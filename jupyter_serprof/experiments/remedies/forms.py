@@ -191,7 +191,7 @@ def _rows(columns: dict[Any, Any], like: Any) -> object:  # noqa: ANN401  (list 
 
 
 def _listed(column: Any) -> list[Any]:  # noqa: ANN401  (a list or an array)
-    return column if isinstance(column, list) else column.tolist()  # type: ignore[no-any-return]
+    return column if isinstance(column, list) else column.tolist()
 
 
 def _frame_forms(value: Any, name: str) -> Iterator[Offer]:  # noqa: ANN401  (pandas)
