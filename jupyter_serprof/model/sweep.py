@@ -1,9 +1,10 @@
 """A Sweep: traces over variant x size x repeat, and the time of several runs of one.
 
 It is the wall time of a run that was made, so that the stages of that run add up to it: the middle
-one by time, of an even number the faster of the two in the middle. No number lies between two runs.
-Where the runs fall into two groups, no single time tells them: it is then the middle run of the
-larger group (the faster one of two as large), and `groups_text` tells both.
+one by time, of an even number the faster of the two in the middle; of two runs the slower one: that
+the other will come again nobody knows. No number lies between two runs. Where the runs fall into
+two groups, no single time tells them: it is then the middle run of the larger group (the faster one
+of two as large), and `groups_text` tells both.
 
 A document carries it (`SweepRuns`), so that the front end draws what is told and computes nothing.
 """
@@ -253,12 +254,13 @@ _QUARTILES_FROM = 4
 #: Between groups nothing lies over this multiple of the time, and each has a fifth of the runs.
 _GAP_RATIO = 1.5
 _SMALLEST_GROUP_SHARE = 0.2
-_FEWEST_RUNS = 2
+_FEWEST_RUNS = _TWO = 2
 
 
 def middle_run(runs: Iterable[Measured], time_of: Callable[[Measured], float]) -> Measured:
     """Return the run whose time is the time of all of them; there must be one at least."""
-    return _middle(max(groups_of(runs, time_of), key=len))
+    fast, *slow = groups_of(runs, time_of)
+    return fast[1] if len(fast) == _TWO and not slow else _middle(max((fast, *slow), key=len))
 
 
 def middle_ns(times: Iterable[float]) -> float:

@@ -223,13 +223,13 @@ def test_a_comparison_has_the_times_of_its_rows(before: list[int], after: list[i
 
 @given(st.lists(st.integers(1, 10**12), min_size=1, max_size=30))
 def test_the_time_of_runs_is_one_of_them(times: list[int]) -> None:
-    """Whatever the order; the middle one of the larger group, which no time is between."""
+    """Whatever the order; of the larger group the middle one, of two runs the slower one."""
     found, groups = middle_ns(times), groups_of(times, float)
 
     assert found in times
     assert found == middle_ns(times[::-1])
     largest = max(groups, key=len)
-    assert sorted(largest)[(len(largest) - 1) // 2] == found
+    assert sorted(largest)[1 if len(times) == 2 else (len(largest) - 1) // 2] == found
     assert sorted(times) == [time for group in groups for time in group]
     assert bool(groups_text(times)) == (len(groups) == 2)
 
@@ -238,8 +238,8 @@ def test_the_time_of_runs_is_one_of_them(times: list[int]) -> None:
     ("times", "middle", "said"),
     [
         ([10], 10, ""),
-        ([10, 12], 10, ""),
-        ([10, 30], 10, ""),
+        ([10, 12], 12, ""),
+        ([10, 30], 30, ""),
         ([10, 10, 200, 200], 10, "10.0 ms in 2 runs, 200 ms in 2"),
         ([10, 11, 200, 201, 202], 201, "10.0 ms in 2 runs, 201 ms in 3"),
         ([10, 11, 12, 200], 11, ""),

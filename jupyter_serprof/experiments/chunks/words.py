@@ -72,15 +72,17 @@ def _title(found: Recommendation, parameter: str) -> str:
     best = found.sizes[found.best]
     edge = f", the {found.edge} measured" if found.edge else ""
     chosen = f"`{parameter} = {units.plain(best.parameter)}`"
+    ends = [units.plain(found.sizes[at].parameter) for at in (found.low, found.high)]
+    chosen += f", like {ends[0]} to {ends[1]}," * (found.low < found.high)
     return f"{chosen} is best{edge}: {units.format_ns(best.wall_ns)}"
 
 
 def _headline(found: Recommendation, parameter: str) -> str:
-    best = found.sizes[found.best]
+    best, alike = found.sizes[found.best], found.sizes[found.low : found.high + 1]
     ends = [
         f"{units.format_ratio(end.wall_ns / best.wall_ns)} as long at {units.plain(end.parameter)}"
         for end in (found.sizes[0], found.sizes[-1])
-        if end is not best and found.is_told
+        if end not in alike and found.is_told
     ]
     return ", ".join([_title(found, parameter), *ends])
 

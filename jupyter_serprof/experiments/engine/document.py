@@ -162,7 +162,8 @@ def _summary(sweep: Sweep, headline: str) -> Summary:
         runs = units.counted_in_each([len(walls) for walls in warm], "warm run")
         is_grouped = any(map(groups_text, warm))
         most = max(map(len, warm))
-        middle = ("", "", ", the faster one counts", ", the middle one counts")[min(most, 3)]
+        middle = ("", "", ", the slower one counts", ", the middle one counts")[min(most, 3)]
+        middle += ", of two the slower" * (most > 2 and 2 in map(len, warm))  # noqa: PLR2004
         counts = ", some in two groups" if is_grouped else middle
         facts.append(f"{runs}{counts}; the first, cold run stands apart")
     details = tuple(limit_facts(sweep.limits))

@@ -144,8 +144,9 @@ def spread_text(run: Bar) -> str:
 
 
 def which_text(counts: Iterable[int]) -> str:
-    """Return which of so many runs has their time: where there are two at most, the faster."""
-    return "faster one" if max(counts) == 2 else "middle one"  # noqa: PLR2004
+    """Return which of so many runs has their time: of two the slower."""
+    known = {*counts}
+    return "slower one" if max(known) == 2 else f"middle one{' (of two the slower)' * (2 in known)}"  # noqa: PLR2004
 
 
 def fastest_text(run: Bar) -> str:

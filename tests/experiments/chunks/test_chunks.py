@@ -129,6 +129,24 @@ def test_one_run_apart_by_three_tells_when_the_cold_one_does_so_too() -> None:
     assert (*values(result)[:2], result.is_told) == (*CHUNKS[-3::2], True)
 
 
+def test_of_two_runs_the_quick_one_makes_no_best() -> None:
+    """What cannot be told from it stands beside it, and no ratio is told of that."""
+    times = {200: [10_769, 9_868, 5_578, 4_010], 500: [1_373, 4_239, 2_367, 437]}
+    times |= {1_000: [1_012, 1_737, 868, 689], 3_000: [1_458, 1_137, 209]}
+    points = [
+        Point("dask", round(chunk), at, at == 0, ms * 10**6, None, {}, parameter=chunk)
+        for chunk, each in times.items()
+        for at, ms in enumerate(each)
+    ]
+
+    result = recommend(points, [ChunkFacts(chunk, round(chunk)) for chunk in times])
+
+    assert result
+    assert values(result) == (500, 1_000, 3_000)
+    told = summarize_chunks("x", "chunk", result, [], 4).headline
+    assert told == "`chunk = 1_000`, like 500 to 3_000, is best: 868 ms, 6.4× as long at 200"  # noqa: RUF001
+
+
 def test_without_noise_it_is_the_lowest_alone() -> None:
     """The interval is one size, and both sides are surely slower."""
     law = u_curve(1e-3, 5, 8)
