@@ -20,7 +20,14 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from jupyter_serprof.model.units import is_code
-from jupyter_serprof.objects.ask import is_a, kind_module, kind_name, notebook_name
+from jupyter_serprof.objects.ask import (
+    bases_of,
+    is_a,
+    kind_module,
+    kind_name,
+    notebook_name,
+    own_names,
+)
 from jupyter_serprof.objects.picklers import CountingFile, OutOfTime, careful
 from jupyter_serprof.objects.walk import Part, parts_of
 
@@ -214,7 +221,10 @@ def _owner_name(kind: type) -> str:
     name, module = kind_name(kind), kind_module(kind)
     file = str(getattr(sys.modules.get(module), "__file__", ""))
     is_library = module.partition(".")[0] in sys.stdlib_module_names or "site-packages" in file
-    return f"{module}.{name}" if is_library and module != "__main__" else name
+    if is_library and module != "__main__":
+        return f"{module}.{name}"
+    has_slots = any(own_names(base).get("__slots__") for base in bases_of(kind))
+    return f"{name} with __slots__" if has_slots else name
 
 
 def _pickler(deadline: float, base: Any) -> pickle.Pickler:  # noqa: ANN401  (a class)

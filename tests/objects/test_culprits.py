@@ -6,10 +6,11 @@ import math
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
+import cloudpickle
 import numpy as np
 import pandas as pd
 import pytest
@@ -364,8 +365,28 @@ def test_the_class_that_holds_a_culprit_is_named() -> None:
 
     assert found[:2] == ("conns[0].lock", "lock of Conn")
     remedy, why = without_part(found.path, found.type_name)
-    assert remedy.endswith("# in the class Conn: without its lock, which `__setstate__` makes anew")
+    assert remedy.endswith("# a copy with a new one in its place; at home in the class Conn")
     assert why == "it is a lock of Conn"
+
+
+@pytest.mark.parametrize("made", [threading.Lock, threading.RLock, threading.local])
+@pytest.mark.parametrize("kind", [Holder, Slotted])
+@pytest.mark.parametrize("name", ["holder", "holders[0].svc"])
+def test_a_pasted_line_lets_the_object_go_with_all_of_its_attributes(
+    kind: type, made: Callable[[], Any], name: str
+) -> None:
+    """What is left out is made anew, or None: its first use is no AttributeError."""
+    own: Any = type("Own", (kind,), {"__slots__": ("rows",)})
+    value, part = own(made()), made()
+    value.rows = [1, 2]
+    names = {"holder": value, "holders": [SimpleNamespace(svc=value)]}
+    (found,) = find_culprits(value, name)
+
+    exec(without_part(found.path, found.type_name)[0], names)  # noqa: S102  (what is pasted)
+
+    got = cloudpickle.loads(cloudpickle.dumps(value))
+    assert (got.rows, type(got)) == ([1, 2], own)
+    assert type(got.part) is (type(None) if made is threading.local else type(part))
 
 
 def test_no_class_of_a_library_is_edited_and_all_is_pickled() -> None:

@@ -54,6 +54,9 @@ _NOT_FOUND = ("AttributeError", "PicklingError")
 _BY_VALUE = f"data = cloudpickle.dumps({NAME})   # functions and classes travel by value"
 #: The last attribute of a path, with what is below it.
 _LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)(?:\[[^\]]*\])*$")
+#: Behind a class whose objects have more than a dict.
+WITH_SLOTS = " with __slots__"
+_MADE_ANEW = {"lock": "threading.Lock()", "RLock": "threading.RLock()"}
 _DUMPS = ("pickle.dumps", "ray.pickle", "ray.export", "dask.serialize")
 #: Stages in which somebody waits for a pickle that failed.
 _REFUSING = (*_DUMPS, "ray.msgpack", "ray.store", "ray.submit")
@@ -221,6 +224,7 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
 def without_part(path: str, kind: str) -> tuple[str, str]:
     """Return a line that leaves a part out (by its class, or out of what holds it), and why."""
     because, (kind, _, owner) = f"it is a {kind}", kind.partition(" of ")
+    has_slots, owner = owner.endswith(WITH_SLOTS), owner.removesuffix(WITH_SLOTS)
     can_paste = is_code(path.replace(NAME, "name")) and not kind.endswith(" in a tuple")
     if kind == "generator" and can_paste:
         return f"{path} = list({path})   # it is used up once; a list can be sent", because
@@ -235,13 +239,19 @@ def without_part(path: str, kind: str) -> tuple[str, str]:
         return f"{made}   # a copy with None in its place", because
     if attribute is None or "." in owner:  # nobody edits the class of a library
         return "", f"{because}: send what it is made from instead"
-    name = attribute[1]
-    line = (
-        f"def __getstate__(self): return {{k: v for k, v in vars(self).items() if k != {name!r}}}"
-        f"   # in the class {owner or f'of {path[: attribute.start()]}'}: without its {kind}, "
-        "which `__setstate__` makes anew"
-    )
-    return line, because
+    name, home = attribute[1], f"at home in the class {owner}" if owner else "at home in its class"
+    if not can_paste:
+        return "", f"{because}: leave it out in `__getstate__`, make it anew in `__setstate__`"
+    made = _MADE_ANEW.get(kind, "") if attribute.end(1) == len(path) else ""
+    state, fill = f"{{**vars(self), {name!r}: None}}", f"vars(self).update(state, {name}={made})"
+    if has_slots:
+        own = "**getattr(self, '__dict__', {}), **object.__getstate__(self)[1]"
+        state = f"(None, {{{own}, {name!r}: None}})"
+        fill = f"[setattr(self, *each) for each in {{**state[1], {name!r}: {made}}}.items()]"
+    line = f"cls = type({path[: attribute.start()]}); cls.__getstate__ = lambda self: {state}"
+    if made:
+        line = f"import threading; {line}; cls.__setstate__ = lambda self, state: {fill}"
+    return f"{line}   # a copy with {'a new one' if made else 'None'} in its place; {home}", because
 
 
 def first_use_imports(trace: Trace) -> Iterable[Finding]:
