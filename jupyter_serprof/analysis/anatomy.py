@@ -201,7 +201,8 @@ def blame_sentence(anatomy: Anatomy) -> str:
         return ""
     bad = unpicklable_parts(anatomy)
     if bad:
-        counts = f", {kind_of(bad[0])}" if len(bad) == 1 else f", and {len(bad) - 1} more"
+        counts = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
+        counts = f", {kind_of(bad[0])}" if bad[0].count > 1 else counts
         return f"{path_text(bad[0].path)} cannot be pickled{counts}"
     if not anatomy.parts or not anatomy.total_bytes:
         known = anatomy.plain_bytes

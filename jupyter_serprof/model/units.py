@@ -299,13 +299,26 @@ def code_text(code: str) -> str:
     return f"`{line if len(line) <= _LONGEST_CODE else line[: _LONGEST_CODE - 1] + '…'}`"
 
 
+#: A global that a function uses has a name of the user; what is above it is a library's.
+_BELOW_GLOBAL = re.compile(r"^.*<global (\w+)>")
+
+
+def below_global(path: str) -> str:
+    """Return a path from the last global on that it goes through, which has a name of the user.
+
+    >>> below_global("task.function.<global svc>.conn.lock"), below_global("svc.conn")
+    ('svc.conn.lock', 'svc.conn')
+    """
+    return _BELOW_GLOBAL.sub(r"\1", path)
+
+
 def path_text(path: str) -> str:
-    """Return a path in backquotes for a sentence, the beginning of a long one left out.
+    """Return a path in backquotes for a sentence, from a global on, else from its end.
 
     >>> path_text("model.layers[3].w"), len(path_text("x" + "[0]" * 40))
     ('`model.layers[3].w`', 47)
     """
-    line = clean(path).strip().replace("`", "'")
+    line = below_global(clean(path).strip().replace("`", "'"))
     return f"`{line if len(line) <= _LONGEST_PATH else '…' + line[1 - _LONGEST_PATH :]}`"
 
 

@@ -54,8 +54,6 @@ _ADVICE = {
     "generator": "Make it a list",
     "function": "cloudpickle takes functions; pickle only those that a module has by their name",
 }
-#: A global that a function uses has a name of the user; what is above it is a library's.
-_BELOW_GLOBAL = re.compile(r"^.*<global (\w+)>")
 #: What pickle says of a type that it does not take. Source: CPython 3.11, ``Modules/_pickle.c``,
 #: ``copyreg.py``; cloudpickle adds nothing.
 _PICKLE_SAYS = re.compile(
@@ -104,15 +102,6 @@ def find_culprits(
         if error is not None:
             search.descend(value, name, error, ())
     return search.found
-
-
-def below_global(path: str) -> str:
-    """Return a path from the last global on that it goes through, which has a name of the user.
-
-    >>> below_global("task.function.<global svc>.conn.lock"), below_global("svc.conn")
-    ('svc.conn.lock', 'svc.conn')
-    """
-    return _BELOW_GLOBAL.sub(r"\1", path)
 
 
 def culprits_text(culprits: Sequence[Culprit]) -> str:

@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Hook, Place
 from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.model.units import below_global
 from jupyter_serprof.objects.ask import is_a, notebook_name
-from jupyter_serprof.objects.culprits import Culprit, below_global, find_culprits
+from jupyter_serprof.objects.culprits import Culprit, find_culprits
 from jupyter_serprof.objects.look import LOOK_BYTES, Look, details_of, look_at
 from jupyter_serprof.probes import Probe
 

@@ -238,7 +238,8 @@ def without_part(path: str, kind: str) -> tuple[str, str]:
         made = f"import copy; to_send = copy.deepcopy({whole}, {{id({path}): None}})"
         return f"{made}   # a copy with None in its place", because
     if attribute is None or "." in owner:  # nobody edits the class of a library
-        return "", f"{because}: send what it is made from instead"
+        instead = "make it where it is used" if kind in _MADE_ANEW else "send what it is made from"
+        return "", f"{because}: {instead} instead"
     name, home = attribute[1], f"at home in the class {owner}" if owner else "at home in its class"
     if not can_paste:
         return "", f"{because}: leave it out in `__getstate__`, make it anew in `__setstate__`"

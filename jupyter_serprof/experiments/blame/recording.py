@@ -285,6 +285,8 @@ def _embedded(collection: object) -> Iterable[Found]:
 
 
 def _place(found: Found) -> str:
-    """Return layer -> key -> type; the hash of a key of Dask is cut."""
+    """Return what the notebook calls it, else layer -> key -> type, without the hash of a key."""
+    if name := notebook_name(found.value):
+        return name
     named = dict.fromkeys(_HASH.sub(r"\1…", step) for step in (found.layer, found.key) if step)
     return " -> ".join((*named, f"<{type(found.value).__name__}>"))

@@ -15,13 +15,13 @@ from jupyter_serprof.analysis.summary import limit_facts
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant, units
 from jupyter_serprof.model.sweep import groups_text, middle_ns
-from jupyter_serprof.objects.culprits import below_global
 
 #: What a transport says of a value that cannot be pickled: the path, and the type there.
 _CULPRIT = re.compile(r"because of (\S.*?) \(([^(),]+)")
 Walls = Mapping[str, Sequence[int]]
 #: Times of which people say so.
 _SAME = 1.1
+_BY_VALUE = "cloudpickle"
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
 #: What these transports are for: bringing the value back, and the old protocol.
@@ -58,11 +58,11 @@ def _headline(sweep: Sweep) -> str:
     walls = {v.key: own for v in sweep.variants if (own := _warm_walls(sweep, v.key))}
     used = [v for v in sweep.variants if v.state == "ok" and v.key in walls]
     ranked, outside = ranking.ranked_of(used), ranking.outside_texts(used)
+    if found := unpicklable(sweep):
+        return found.title
     if not ranked:
         cold = {p.variant: p.wall_ns for p in sweep.points if p.cold and p.variant not in walls}
         begun = [v for v in sweep.variants if v.key in cold and v.state != "failed"]
-        if found := unpicklable(sweep):
-            return found.title
         said = "no transport could move it"
         if begun:
             first = min(ranking.ranked_of(begun) or begun, key=lambda v: cold[v.key])
@@ -171,17 +171,25 @@ def _summary(sweep: Sweep, headline: str) -> Summary:
 
 
 def unpicklable(sweep: Sweep) -> Finding | None:
-    """Return the part for which nothing could pickle the value, and what to do about it."""
+    """Return the part for which nothing could pickle the value, and what to do about it.
+
+    Of a function of the notebook pickle writes the name: there cloudpickle decides, by which Dask
+    and Ray send it.
+    """
     failed = [variant for variant in sweep.variants if variant.state == "failed"]
-    if not failed or any(variant.state == "ok" for variant in sweep.variants):
+    is_by_name = any(variant.state == "ok" for variant in sweep.variants)
+    if is_by_name and not any(variant.key == _BY_VALUE for variant in failed):
         return None
     named = [match for each in failed if (match := _CULPRIT.search(each.reason))]
     if not named:
         return None
     # Plain pickle takes no function at all: who takes it says what is wrong in it.
     deepest = max(named, key=lambda match: len(match[1]))
-    path, kind = below_global(deepest[1]), deepest[2]
+    path, kind = units.below_global(deepest[1]), deepest[2]
     title, evidence = f"{units.path_text(path)} cannot be pickled", {"path": path, "type": kind}
+    if is_by_name:
+        inside = f" in {units.code_text(sweep.name)}" * (not path.startswith(sweep.name))
+        title = f"{units.path_text(path)}{inside} cannot be pickled by cloudpickle"
     remedy, why = without_part(path, kind)
     return Finding("pickle.unpicklable", "warn", title, evidence, remedy, because=why)
 

@@ -486,6 +486,23 @@ def test_transports_run_in_turns_there_and_back(fakes: Fakes) -> None:
     assert order == [*keys, *keys[::-1], *keys]
 
 
+def test_what_only_its_name_is_pickled_of_is_refused_by_cloudpickle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dask and Ray send a function of the notebook by value: its lock is the headline."""
+    names: dict[str, Any] = {"__name__": "__main__", "guard": threading.Lock()}
+    exec("def work(x):\n    with guard:\n        return x", names)  # noqa: S102  (as a cell)
+    monkeypatch.setattr(sys.modules["__main__"], "work", names["work"], raising=False)
+
+    trip = RoundTrip(names["work"], transports=["pickle", "cloudpickle"], repeat=2, name="work")
+    sweep = run(trip)
+
+    assert [variant.state for variant in sweep.variants] == ["ok", "failed"]
+    assert sweep.summary
+    assert sweep.summary.headline == "`guard` in `work` cannot be pickled by cloudpickle"
+    assert sweep.findings[0].rule == "pickle.unpicklable"
+
+
 def test_one_busy_moment_does_not_make_short_runs_lonely(fakes: Fakes) -> None:
     """The run that tells how many fit together may be held up: then the first one tells."""
     add_fake(fakes, "pickle", None, long, None)
