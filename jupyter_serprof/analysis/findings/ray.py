@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
+from jupyter_serprof.analysis.findings.dask_facts import records
 from jupyter_serprof.analysis.spans import (
     calls_of,
     count_calls,
@@ -15,6 +16,7 @@ from jupyter_serprof.analysis.spans import (
     number,
     self_share,
     text,
+    whole,
 )
 from jupyter_serprof.analysis.typed import is_chain
 from jupyter_serprof.model import Finding, Span, Trace
@@ -30,7 +32,7 @@ GET_SHARE = 0.3
 SERIAL_TASKS = 4
 _OVERLAP = 1.05
 TINY_TASKS = 500
-TINY_SHARE = 0.3
+TINY_SHARE, WORTH_SHARE = 0.3, 0.2
 #: Of a task that does enough, the call is a tenth.
 _WANTED = 9
 REDEFINED_TIMES = 5
@@ -59,6 +61,10 @@ _SUBMIT_TASK, _CALL_ACTOR = "RemoteFunction._remote", "ActorMethod._remote"
 _WORKING = ("ray.arguments", "ray.execute", "ray.outputs")
 #: What a task costs beside its work, whatever it carries.
 _CALLING = (*_GETS, "ray.submit", "ray.schedule", "ray.arguments", "ray.reply")
+#: All that is of many calls, and of the turn of the loop around each. The way of a batch, there
+#: and back on a quiet machine, is left.
+_OF_CALLS = (*_CALLING, "ray.execute", "ray.outputs", "ray.msgpack", "ray.unpack", "recording")
+_TURN_NS, _BATCH_NS = 20_000, 2_000_000
 #: The way of a task to its worker, and back.
 _WAY = ("ray.schedule", "ray.reply")
 #: Where the time of a task goes that never ends.
@@ -164,7 +170,8 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     """Tasks for which the call takes longer than the workers need for their work.
 
     Of tasks that do k times more there are k times fewer; k is chosen so that the calls take a
-    tenth of the time. What a worker pays once, with its first task, is no cost of many tasks.
+    tenth of the time. What a worker pays once, with its first task, is no cost of many tasks; with
+    the work and the calls of few batches it is what would be left.
     """
     names = Counter[str]()
     for _, span in indexed(trace, "ray.execute"):
@@ -172,13 +179,21 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     name, count = max(names.items(), key=lambda item: item[1], default=("", 0))
     tasks = [span for _, span in indexed(trace, "ray.execute") if span.name == name]
     work_ns, lanes = sum(span.duration_ns for span in tasks), len({span.lane for span in tasks})
-    share = self_share(trace, *_CALLING) - self_share(trace, *_COLD_CALL)
-    call_ns = round(share * trace.wall_ns)
-    if count < TINY_TASKS or share < TINY_SHARE or call_ns * lanes < work_ns:
+    once, wall_ns = _paid_once(trace), max(1, trace.wall_ns)
+    call_ns = round((self_share(trace, *_CALLING) - once) * wall_ns)
+    if count < TINY_TASKS or call_ns < TINY_SHARE * wall_ns:
         return
-    factor = min(count // lanes, _WANTED * call_ns * lanes // max(1, work_ns))
+    factor = max(1, min(count // lanes, _WANTED * call_ns * lanes // max(1, work_ns)))
+    turns_ns = min(trace.waterfall.unaccounted_ns if trace.waterfall else 0, count * _TURN_NS)
+    others_ns = sum(span.duration_ns for _, span in indexed(trace, "ray.execute")) - work_ns
+    rows = [row for row in records(trace, "ray.tasks") if row.get("function") == name]
+    told_ns = min((whole(row, "execute_total") or work_ns for row in rows), default=work_ns)
+    left_ns = (min(work_ns, told_ns) + others_ns) / lanes + call_ns / factor + _BATCH_NS
+    share = self_share(trace, *_OF_CALLS) - once + (turns_ns - left_ns) / wall_ns
+    if share < WORTH_SHARE:
+        return
     is_call = any(span.name == _CALL_ACTOR for _, span in indexed(trace, "ray.submit"))
-    own_ns = round(self_share(trace, "ray.execute") * trace.wall_ns)
+    own_ns = round(self_share(trace, "ray.execute") * wall_ns)
     shown = f"{format_ns(own_ns / count)} of it" if own_ns else "none of it"
     beside = f"; the picture shows {shown}, as calls went on meanwhile"
     yield Finding(
@@ -196,6 +211,18 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         f"{format_ns(work_ns / count)} to run{beside * (own_ns < work_ns)}",
         share=share,
     )
+
+
+def _paid_once(trace: Trace) -> float:
+    """Return the share of what each worker pays with its first task; later ones look it up.
+
+    A function that was there before the recording is loaded anew for that.
+    """
+    loads = [s for _, s in indexed(trace, "ray.load") if any(indexed(trace, "ray.export"))]
+    first = {span.lane: span for span in sorted(loads, key=lambda span: span.duration_ns)}
+    first_ns, all_ns = (sum(s.duration_ns for s in each) for each in (first.values(), loads))
+    of_first = self_share(trace, "ray.load") * first_ns / max(1, all_ns)
+    return of_first + self_share(trace, *(key for key in _COLD_CALL if key != "ray.load"))
 
 
 def _redefined(trace: Trace) -> dict[str, list[int]]:

@@ -44,7 +44,8 @@ _MAKING = ("ray.unpack", "ray.unpickle", "gc")
 def returned_put(trace: Trace) -> Iterable[Finding]:
     """Tasks that return a reference to what they put: each value takes a second road.
 
-    Its time is that of the next get, and of the puts in the tasks, which workers share among them.
+    Its time is that of the next get, of the puts in the tasks, and of the replies: who owns what
+    was put has to be told of who holds the reference. 2.7 to 3.1 times as fast without, in pairs.
     """
     unpacked = indexed(trace, "ray.unpack")
     found = {at: n for at, span in unpacked if (n := number(span, "references"))}
@@ -55,9 +56,13 @@ def returned_put(trace: Trace) -> Iterable[Finding]:
     gets = (trace.spans[at] for at in _outermost(trace, _GETS))
     later = sorted((s.start_ns, s.duration_ns) for s in gets if s.start_ns >= after_ns)
     took_ns = later[0][1] if later else 0
-    put_ns = sum(whole(row, "put_total") or 0 for row in records(trace, "ray.tasks"))
-    lanes = len({span.lane for _, span in indexed(trace, "ray.execute")})
-    share = (took_ns + put_ns / max(1, lanes)) / max(1, trace.wall_ns)
+    rows = records(trace, "ray.tasks")
+    put_ns, ran_ns = (
+        sum(whole(row, key) or 0 for row in rows) for key in ("put_total", "execute_total")
+    )
+    put_share = self_share(trace, "ray.execute") * put_ns / max(1, ran_ns, put_ns)
+    share = took_ns / max(1, trace.wall_ns) + put_share
+    share += self_share(trace, "ray.outputs", "ray.reply") * bool(put_ns)
     yield Finding(
         "ray.return-put",
         "warn",
