@@ -40,6 +40,17 @@ def many_small_arrays():
     return (lambda: float(put_and_get(rows)["7"][0])), (lambda: float(put_and_get(table)[7][0]))
 
 
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.many-arrays")
+def many_small_arrays_of_a_get():
+    """Thousands of small arrays in one object: every get makes each of them anew."""
+    table = np.random.default_rng(0).random((20_000, 20))
+    rows, block = ray.put([row.copy() for row in table]), ray.put(table)
+    return (
+        lambda: [float(ray.get(rows)[7][0]) for _ in range(3)],
+        lambda: [float(ray.get(block)[7][0]) for _ in range(3)],
+    )
+
+
 @entry("ray: ray-core/objects#putting-an-object", "ray.many-puts")
 def many_small_puts():
     """A put for each small value."""
