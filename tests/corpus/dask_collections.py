@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
@@ -70,11 +71,15 @@ def tiny_chunks():
 def one_chunk():
     """The whole array in one chunk: one worker does all, and holds all."""
 
-    def sort(side):
-        x = da.random.default_rng(0).random((2400, 2000), chunks=(side, 2000))
-        return int((x.map_blocks(np.sort, axis=1)[:, 0] < 1).sum().compute())
+    def slow(block):
+        time.sleep(len(block) / 5000)  # of rows; another core may not be free
+        return block
 
-    return (lambda: sort(2400)), (lambda: sort(600))
+    def total(side):
+        x = da.ones((2400, 100), chunks=(side, 100))
+        return float(x.map_blocks(slow).sum().compute())
+
+    return (lambda: total(2400)), (lambda: total(600))
 
 
 @entry(GENERAL + "persist-when-you-can", "dask.recompute")

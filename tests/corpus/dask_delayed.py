@@ -136,14 +136,15 @@ def delayed_within_delayed():
 @entry(PAGE + "don-t-call-dask-delayed-on-other-dask-collections", "dask.delayed-collection")
 def delayed_of_a_collection():
     """A whole Dask array as argument of one delayed call: all chunks go to one worker."""
-    x = da.random.default_rng(0).random((1600, 3000), chunks=(200, 3000)).persist()
+    x = da.ones((1600, 1000), chunks=(400, 1000)).persist()
 
     def train(block):
-        return np.sort(block, axis=1)[:, :1]
+        time.sleep(len(block) / 5000)  # of rows; another core may not be free
+        return block[:, :1]
 
     return (
         lambda: float(dask.delayed(train)(x).compute().sum()),
-        lambda: float(x.map_blocks(train, chunks=(200, 1)).sum().compute()),
+        lambda: float(x.map_blocks(train, chunks=(400, 1)).sum().compute()),
     )
 
 
