@@ -322,7 +322,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
     ],
     "dask.object-columns": [
         (in_frames("pandas.DataFrame (9, 1)", 70), in_frames(OBJECTS, 70)),
-        (in_frames(OBJECTS, 69), in_frames(OBJECTS, 70)),
+        (in_frames(OBJECTS, 67), in_frames(OBJECTS, 68)),
     ],
     "dask.tiny-tasks": [
         (tiny(tasks=199), tiny(tasks=200)),

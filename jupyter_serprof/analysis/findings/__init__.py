@@ -87,6 +87,7 @@ def in_band_copy(trace: Trace) -> Iterable[Finding]:
         copied, form = number(span, "in_band_bytes") or 0, ray_values.array_form(trace, index)
         if copied < ray_values.WORTH_BYTES or _elements_around(trace, index) >= WALKED_ELEMENTS:
             continue
+        copies = ray_values.COPIES_OF_POLARS if form == "polars" else ("ray.msgpack", "ray.pickle")
         if form or ray_values.has_payloads(span):
             yield Finding(
                 "pickle.in-band-copy",
@@ -96,7 +97,7 @@ def in_band_copy(trace: Trace) -> Iterable[Finding]:
                 _IN_BAND_REMEDIES.get(form, _IN_BAND_REMEDIES[""]),
                 spans=(index,),
                 because=f"it is {_ARRAY_FORMS[form]}" if form in _ARRAY_FORMS else "",
-                share=self_share(trace, "ray.msgpack", "ray.pickle"),
+                share=self_share(trace, *copies),
             )
 
 

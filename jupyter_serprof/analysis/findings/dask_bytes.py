@@ -35,6 +35,8 @@ _SLICED = (*_SLICED_ARRAYS, *_SLICED_FRAMES)
 #: A frame of pandas with a column of objects, as the table of a graph names it.
 _FRAME, OBJECTS_SHARE = re.compile(r"pandas\..* object "), 0.1
 _PICKLING = ("dask.serialize", "dask.schedule.unpickle", "dask.materialize", "dask.dispatch")
+#: Where Dask makes the name of what it is given: of each object by itself.
+_NAMING = ("dask.construct",)
 _CUT, _LEFT = ("dask.materialize",), ("dask.dispatch",)
 #: A container of small things; how often they are met in all, and for each task of a graph.
 _CROWD = re.compile(r"(list|tuple|dict|set|frozenset) \((\d+)\)")
@@ -83,6 +85,7 @@ def large_object(trace: Trace) -> Iterable[Finding]:
 
 
 def _embedded(trace: Trace, entry: facts.Record) -> Finding:
+    """Tell of one object; sent by many graphs, or with many tasks, it has to go to each worker."""
     size, count = whole(entry, "bytes"), whole(entry, "references")
     crossing, share = whole(entry, "crossing_bytes"), entry.get("share")
     layer = _layer(entry)
@@ -91,6 +94,9 @@ def _embedded(trace: Trace, entry: facts.Record) -> Finding:
     called = f"`{word(entry, 'name')}`" if word(entry, "name") else _kind(entry)
     referred = f"{format_count(count)} tasks refer to it" if count and count > 1 else ""
     crosses = f"{format_bytes(crossing)} go to workers" if (crossing or 0) > (size or 0) else ""
+    times = max(_graphs_of(trace, size or 0), (crossing or 0) / max(1, size or 0))
+    is_cut, lanes = layer.lower() in _SLICED, facts.workers(trace).threads
+    again = 1 - lanes / times if lanes < times and not is_cut else 1.0
     return Finding(
         "dask.large-object",
         "info" if count == 1 and not by else "warn",  # a key of its own, sent once
@@ -106,9 +112,7 @@ def _embedded(trace: Trace, entry: facts.Record) -> Finding:
         _instead_of_embedding(trace, entry, layer.lower()),
         spans=_sent(trace),
         because=", ".join(filter(None, (f"it is a {word(entry, 'object')}", referred, crosses))),
-        share=self_share(
-            trace, *_SENDING, *_CUT[: layer.lower() in _SLICED], *_LEFT[: not crosses]
-        ),
+        share=again * self_share(trace, *_SENDING, *_CUT[:is_cut], *_LEFT[: not crosses]),
     )
 
 
@@ -228,14 +232,20 @@ def _graph_rows(trace: Trace) -> list[facts.Record]:
     """
     rows = facts.records(trace, "dask.graph")
     same = Counter((word(row, "object"), word(row, "name")) for row in rows)
-    sizes = [number(span, "in_band_bytes") or 0 for _, span in indexed(trace, "dask.serialize")]
     for at, row in enumerate(rows):
         size = whole(row, "bytes") or 0
         is_crowd = _CROWD.fullmatch(word(row, "object"))
         if is_crowd and same[word(row, "object"), word(row, "name")] > 1:
-            count = sum(sent >= size for sent in sizes)
+            count = _graphs_of(trace, size)
             rows[at] = {**row, "references": count, "crossing_bytes": count * size}
     return rows
+
+
+def _graphs_of(trace: Trace, size: int) -> int:
+    """Count the graphs that have so many bytes, as those that hold the same object."""
+    spans = (span for _, span in indexed(trace, "dask.serialize"))
+    parts = ((number(s, "in_band_bytes"), number(s, "out_of_band_bytes")) for s in spans)
+    return sum((total(each) or 0) >= size for each in parts)
 
 
 def _walked_items(entry: facts.Record) -> int:
@@ -273,7 +283,8 @@ def object_columns(trace: Trace) -> Iterable[Finding]:
     """Columns of Python objects: what pickles each by itself is saved where they are Arrow's."""
     got = [at for at, span in indexed(trace, "ray.unpack") if text(span, "array_form") == "object"]
     known = [row for row in facts.records(trace, "dask.graph") if _FRAME.match(word(row, "object"))]
-    share = self_share(trace, *(("ray.outputs", "ray.unpickle") if got else _PICKLING))
+    paid = ("ray.outputs.pickle", "ray.unpickle") if got else (*_NAMING, *_PICKLING)
+    share = self_share(trace, *paid)
     if (got or known) and share >= OBJECTS_SHARE:
         name = next((word(row, "name") for row in known), "") or NAME
         arrow = ".convert_dtypes(dtype_backend='pyarrow')"

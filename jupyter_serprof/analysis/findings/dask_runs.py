@@ -177,6 +177,8 @@ def shuffle(trace: Trace) -> Iterable[Finding]:
     kind = "index" if sorts else kind
     if not kind and _is_combined(trace):
         return  # `agg` and its like do what could be advised
+    if rows and not kind:  # what was shuffled is given to the function of `apply`
+        rows += [row for row in tables if word(row, "prefix") == "operation"]
     # Two large frames cannot be merged otherwise.
     is_large = max((whole(row, "result_bytes") or 0 for row in tables), default=0) > FITTING_BYTES
     times = sum(whole(r, "count") or 0 for r in rows if word(r, "prefix") == "shuffle-barrier")

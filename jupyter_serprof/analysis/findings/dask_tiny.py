@@ -17,9 +17,9 @@ TINY_TASKS = 200
 WANTED_SHARE = 0.1
 #: Of a run that scheduled for less than this share of its time, tasks are small enough.
 SCHEDULING_SHARE = 0.1
-#: What a worker takes to run a task of nothing, ns; a computation of few tasks takes as long as so
-#: many of many.
-_EMPTY_NS, _FEW_TASKS = 250_000, 10
+#: Of what each of many tasks takes, so much is that of running one of nothing; a computation of few
+#: tasks takes as long as so many of many.
+_EMPTY_SHARE, _FEW_TASKS = 0.1, 10
 #: What is paid for each task as well; and where it carries little.
 _AND_OTHERS, _OF_VALUES = ("dask.submit", "gc", "recording"), ("dask.gather", "dask.transfer")
 #: Of the time goes into tasks beside their work; work that takes half of that is as much.
@@ -90,17 +90,18 @@ def _saved_share(trace: Trace, of_calls: Sequence[str], factor: float) -> float:
     return max(0.0, share + self_share(trace, "dask.execute") - left)
 
 
-def _own_work_ns(trace: Trace) -> int:
+def _own_work_ns(trace: Trace) -> float:
     """Return how long tasks computed, without what those of nothing take.
 
     The longest one is left out: in it the worker was held up, imported or collected garbage.
     """
-    rows, work_ns = facts.records(trace, "dask.tasks"), 0
+    rows, work_ns = facts.records(trace, "dask.tasks"), 0.0
+    empty_ns = _EMPTY_SHARE * trace.wall_ns / (facts.task_count(trace) or 1)
     for row in rows:
         count, took_ns, usual_ns, most_ns = (
             whole(row, key) or 0 for key in ("count", "compute_total", "compute_p50", "compute_max")
         )
-        work_ns += max(0, took_ns - most_ns - count * min(usual_ns, _EMPTY_NS))
+        work_ns += max(0.0, took_ns - most_ns - count * min(usual_ns, empty_ns))
     return work_ns if rows else facts.compute_ns(trace) or 0
 
 
