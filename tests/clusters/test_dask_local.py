@@ -23,13 +23,16 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import ProbeReport, Trace, from_document, to_document
+from jupyter_serprof.probes.dask.agent.totals import ran_ns
+from jupyter_serprof.probes.dask.cluster import Station
 from jupyter_serprof.probes.dask.local import lanes as dask_local_lanes
 from jupyter_serprof.probes.dask.local.columns import CallColumns, Log
 from jupyter_serprof.probes.dask.local.lanes import GETS, MATERIALIZE, complete_steps, wires
 from jupyter_serprof.probes.dask.local.probe import DaskLocalProbe
 from jupyter_serprof.probes.dask.local.process_clock import TaskClock
 from jupyter_serprof.probes.dask.local.processes import Roads
-from jupyter_serprof.probes.dask.local.threads import ran_ns, tell_ready
+from jupyter_serprof.probes.dask.local.threads import tell_ready
+from jupyter_serprof.probes.dask.tasks import _tell_ready
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.testing import ProbeContract
 
@@ -239,6 +242,24 @@ def test_a_machine_that_is_busy_with_others_tells_nothing(
     tell_ready([draft], "run", [1, 2])
 
     assert draft.details == told
+
+
+@pytest.mark.parametrize(("known", "told"), [({1: (20, 0)}, {"ready_ns": 100}), ({}, {})])
+def test_what_threads_of_workers_ran_is_told_if_each_worker_tells_it(
+    known: dict[int, tuple[int, int]], told: dict[str, int]
+) -> None:
+    """Each process has threads of its own; those of event loops run no tasks."""
+    lanes = [["scheduler", "loop"], ["a", 1], ["a", 2], ["b", 1], ["b", "comm"]]
+    reports = {"a": {"ran": {1: (30, 5), 2: (40, 5), 3: (9, 9)}}, "b": {"ran": known}}
+    stations = {address: Station(report=report) for address, report in reports.items()}
+    graph = Mock(details={})
+    graph.name = "update_graph"
+
+    _tell_ready(
+        Mock(cluster=Mock(workers=stations), report={"lanes": lanes}, run=Mock(drafts=[graph]))
+    )
+
+    assert graph.details == told
 
 
 def test_synchronous_tasks_are_the_callers_own_work() -> None:

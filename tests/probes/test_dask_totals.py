@@ -3,7 +3,9 @@
 import asyncio
 import gc
 import random
+import time
 from collections import defaultdict
+from threading import get_ident
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +17,7 @@ from jupyter_serprof.probes.dask.agent import notes
 from jupyter_serprof.probes.dask.agent.hooks import _what, note
 from jupyter_serprof.probes.dask.agent.lines import invite
 from jupyter_serprof.probes.dask.agent.notes import AGENTS, MOST_COMPUTATIONS, MOST_SPANS, Agent
-from jupyter_serprof.probes.dask.agent.totals import Durations, JoinedBlocks
+from jupyter_serprof.probes.dask.agent.totals import Durations, JoinedBlocks, ran_ns
 
 MS = 1_000_000
 
@@ -302,3 +304,16 @@ def test_the_class_of_a_result_is_not_asked_for_its_name() -> None:
     assert _what({"status": "OK", "data": {"key": result}}) == ("data", 1, None)
     assert _what({"status": "OK", "data": {"key": passed_on}})[0] == ""
     assert asked == []
+
+
+@pytest.mark.skipif(not ran_ns(), reason="this system does not tell who waits for a core")
+def test_an_agent_tells_what_the_threads_of_its_process_ran() -> None:
+    """By the ident that workers tell of their tasks; a thread that runs is seen to."""
+    agent = Agent(["c"], has_own_process=True)
+    until = time.thread_time() + 0.01
+    while time.thread_time() < until:
+        pass
+
+    ran, _ = agent.report()["ran"][get_ident()]
+
+    assert ran > 5_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from jupyter_serprof.analysis.findings import dask_facts as facts
@@ -273,7 +273,10 @@ def held_by_interpreter(trace: Trace) -> Iterable[Finding]:
     runs = {
         at: n for at, span in indexed(trace, "dask.schedule") if (n := number(span, "ready_ns"))
     }
-    lanes, window_ns = len({span.lane for span in tasks}), covered_ns(tasks)
+    lanes, own = len({span.lane for span in tasks}), defaultdict[str, list[Span]](list)
+    for span in tasks:  # each process has an interpreter of its own
+        own[span.lane.partition("/")[0]].append(span)
+    window_ns = sum(map(covered_ns, own.values()))
     busy_ns, ready_ns = sum(span.duration_ns for span in tasks), sum(runs.values())
     share = self_share(trace, _EXECUTE) * (1 - 1 / max(1, lanes))
     is_held = HELD[0] * window_ns <= ready_ns <= HELD[1] * window_ns
@@ -283,8 +286,8 @@ def held_by_interpreter(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"{counted(lanes, 'thread')} took turns: the tasks hold Python's interpreter",
             {"threads": lanes, "ready_ns": ready_ns, "busy_ns": busy_ns},
-            '<lazy>.compute(scheduler="processes")   # processes, or a `distributed.Client` with '
-            "some, run Python side by side; numpy and pandas mostly do in threads",
+            "from distributed import Client; client = Client(threads_per_worker=1)   # once, then "
+            "compute there: its processes run Python side by side; numpy mostly does in threads",
             spans=tuple(runs),
             because=f"threads could run in {format_ns(ready_ns)} of {format_ns(busy_ns)} of tasks",
             share=share,

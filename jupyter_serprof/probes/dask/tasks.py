@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
@@ -13,6 +15,7 @@ from jupyter_serprof.probes.dask.agent.notes import OFFLOAD, SCHEDULER
 from jupyter_serprof.probes.dask.agent.totals import JoinedBlocks
 from jupyter_serprof.probes.dask.cluster import Cluster, Station
 from jupyter_serprof.probes.dask.computations import TASK_COLUMNS
+from jupyter_serprof.probes.dask.local.threads import ready
 from jupyter_serprof.probes.dask.sampling import Piece, Seen, gaps_filled
 
 _ROLE = "dask.cluster"
@@ -48,6 +51,7 @@ def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
     _note_cloudpickles(run, report)
     _add_messages(where)
     _cut_blocked(run, report)
+    _tell_ready(where)
     _add_outstanding(where)
     if report["is_folded"]:
         run.notes.append(
@@ -86,6 +90,18 @@ def _cut_blocked(run: Page, report: Mapping[str, Any]) -> None:
         for start, end, _ in gaps_filled([whole], sorted((d.start, d.end) for d in works)):
             if end - start >= _STOOD_NS:
                 run.drafts.append(Draft(_BLOCKED, draft.name, draft.lane, start, end, _ROLE))
+
+
+def _tell_ready(where: _Places) -> None:
+    """Tell how long the threads of tasks were ready on all workers, if each of them tells it."""
+    stations, taken = where.cluster.workers, []
+    for address, ident in where.report["lanes"]:
+        if isinstance(ident, int) and (station := stations.get(address)):
+            report = where.report if station.is_here else station.report or {}
+            taken.append(report.get("ran", {}).get(ident, (0, math.inf)))
+    graphs = (draft for draft in where.run.drafts if draft.name == "update_graph")
+    for draft in islice(graphs, int(bool(taken))):
+        draft.details |= ready(taken)
 
 
 def _note_cloudpickles(run: Page, report: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 
-from .totals import Durations, JoinedBlocks
+from .totals import Durations, JoinedBlocks, ran_ns, since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Agent:
         self.delays: dict[str, list[tuple[int, float]]] = {}
         self.is_scheduler = False
         self.is_unassigned = False
-        self.bridge = _bridge()
+        self.bridge, self.ran = _bridge(), ran_ns()
 
     def span(
         self,
@@ -339,6 +339,7 @@ class Agent:
             "drained": self.drained,
             "bytes": dict(self.bytes),
             "transitions": self.transitions,
+            "ran": since(self.ran),
             "threads": self.threads,
             "prefixes": {name: _prefix_data(prefix) for name, prefix in self.prefixes.items()},
             "computations": [vars(entry) for entry in self.computations],

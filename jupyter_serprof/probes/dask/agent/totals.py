@@ -1,9 +1,12 @@
-"""Totals in bounded memory: intervals that are joined, durations that are counted in bins."""
+"""Totals in bounded memory: intervals that are joined, durations in bins; what threads ran."""
 
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
+from contextlib import suppress
+from pathlib import Path
 
 #: (lane, stage, name, start, end, size, count, busy), ns and bytes.
 Block = tuple[int, str, str, int, int, "int | None", int, int]
@@ -101,3 +104,20 @@ class Durations:
                 middle = round(2 ** ((at + 0.5) / BINS_PER_DOUBLING))
                 return min(self.most, max(self.least or 0, middle))
         return self.most
+
+
+def ran_ns() -> dict[int, tuple[int, int]]:
+    """Return how long each thread of this process ran, and waited for a core; nothing elsewhere."""
+    found = {}
+    for path in Path("/proc/self/task").glob("*/schedstat"):
+        with suppress(OSError, ValueError):  # it ended, or the system does not tell
+            running, waiting, _ = path.read_text().split()
+            found[int(path.parent.name)] = int(running), int(waiting)
+    return found
+
+
+def since(before: dict[int, tuple[int, int]]) -> dict[int | None, tuple[int, int]]:
+    """Return by its ident what each thread ran and waited since `ran_ns` gave what it had."""
+    idents = {thread.native_id: thread.ident for thread in threading.enumerate()}
+    known = ((at, now, before.get(at, (0, 0))) for at, now in ran_ns().items())
+    return {idents.get(at): (ran - a, waited - b) for at, (ran, waited), (a, b) in known}

@@ -6,15 +6,12 @@ Source: Linux, /proc/self/task/*/schedstat: time on a core and time on the queue
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Collection, Iterable
-from contextlib import suppress
-from operator import sub
-from pathlib import Path
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft
+from jupyter_serprof.probes.dask.agent.totals import ran_ns, since
 
 #: A computation that is shorter is not told; a look at all threads takes up to a millisecond.
 _LEAST_NS, _AGE_NS = 100_000_000, 20_000_000
@@ -33,32 +30,21 @@ def note_end(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: A
     """Note how long each thread was ready in a computation that took long enough."""
     if time.monotonic_ns() - token[0] < _LEAST_NS:
         return None
-    idents = {thread.native_id: thread.ident for thread in threading.enumerate()}
-    before = token[1]
-    return {
-        idents.get(at): tuple(map(sub, taken, before.get(at, (0, 0))))
-        for at, taken in ran_ns().items()
-    }
-
-
-def ran_ns() -> dict[int, tuple[int, int]]:
-    """Return how long each thread of this process ran, and waited for a core; nothing elsewhere."""
-    found = {}
-    for path in Path("/proc/self/task").glob("*/schedstat"):
-        with suppress(OSError, ValueError):  # it ended, or the system does not tell
-            running, waiting, _ = path.read_text().split()
-            found[int(path.parent.name)] = int(running), int(waiting)
-    return found
+    return since(token[1])
 
 
 def tell_ready(drafts: Iterable[Draft], role: str, idents: Collection[int]) -> None:
-    """Tell of each computation how long the threads of its tasks were ready, all together.
-
-    Threads that waited longer for a core than they ran had a machine that was busy with others.
-    """
+    """Tell of each computation how long the threads of its tasks were ready, all together."""
     for draft in drafts:
         if draft.role == role and isinstance(draft.extra, dict):
-            taken = [draft.extra.get(ident, (0, 0)) for ident in idents]
-            ran, waited = (sum(times) for times in zip(*taken, strict=True)) if taken else (0, 0)
-            draft.details |= {"ready_ns": ran + waited} if waited <= ran else {}
+            draft.details |= ready(draft.extra.get(ident, (0, 0)) for ident in idents)
             draft.extra = None
+
+
+def ready(taken: Iterable[Collection[int]]) -> dict[str, int]:
+    """Return how long threads that ran and waited for a core for so long were ready, as a detail.
+
+    Those that waited longer for a core than they ran had a machine that was busy with others.
+    """
+    ran, waited = map(sum, zip((0, 0), *taken, strict=True))
+    return {"ready_ns": ran + waited} if waited <= ran else {}
