@@ -88,3 +88,18 @@ def seconds_text(seconds: float) -> str:
     if seconds < _MINUTES_FROM_S:
         return f"{seconds:.1f} s"
     return f"{int(seconds) // _MINUTE_S} min {int(seconds) % _MINUTE_S} s"
+
+
+#: A task that runs so many times as long as the median of its kind is told as much longer.
+_MUCH_LONGER = 10
+
+
+def long_text(name: str, took_s: float, usual_s: float | None) -> str:
+    """Return how long a task has run, and how many times as long as others of its kind.
+
+    >>> long_text("inc", 4.2, 0.12)
+    'inc runs for 4.2 s, 35 times as long as usual'
+    """
+    is_much = usual_s and took_s > _MUCH_LONGER * usual_s
+    times = f", {took_s / (usual_s or 1):.0f} times as long as usual" if is_much else ""
+    return f"{name} runs for {seconds_text(took_s)}{times}"

@@ -60,6 +60,9 @@ STATES: dict[str, Callable[[Path], list[Any]]] = {
     "; 1 task waits for what other tasks make": lambda gate: [
         through.remote(None, through.remote(gate))
     ],
+    "Wait and fetch: 20 of 21 tasks ... ; wait runs for  ... times as long as usual": lambda gate: [
+        through.remote(each) for each in (*[None] * 20, gate)
+    ],
     "; a worker process is being started or its runtime environment is being made": lambda gate: [
         through.options(runtime_env={"env_vars": {"OF": str(gate)}}).remote(gate)
     ],
@@ -73,11 +76,12 @@ STATES: dict[str, Callable[[Path], list[Any]]] = {
 
 @pytest.mark.parametrize("words", STATES)
 def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
-    """Of those of this recording: what was submitted before is none of it."""
+    """Of those of this recording: what was submitted before, and is not awaited, is none of it."""
     tries: list[str] = []
     while len(tries) < 6 and not any(tries):  # a worker may be there before anybody asks
         opened = gate.with_name(f"gate{len(tries)}")
         before = through.options(num_cpus=0).remote(opened)
+        big = through.options(num_cpus=63).remote(None)
         watcher = Watcher(words, opened.touch)
         late = threading.Timer(15, opened.touch)
         late.start()
@@ -87,10 +91,22 @@ def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
 
         late.cancel()
         tries.append(watcher.said)
+        ray.cancel(big)
         assert ray.get(before) == 1
+        assert "63 CPU" not in watcher.said
     if "process" in words and not any(tries):
         pytest.skip("each time a worker was there before anybody could ask why nothing moves")
     assert any(tries)
+
+
+def test_what_was_sent_before_is_counted_where_it_is_awaited(gate: Path) -> None:
+    refs = [through.remote(gate) for _ in range(2)]
+    watcher = Watcher("Wait and fetch: 0 of 2 tasks, ... ; wait runs for ", gate.touch)
+
+    with record("before", live=watcher):
+        ray.get(refs)
+
+    assert watcher.said
 
 
 @pytest.mark.usefixtures("gate")
@@ -117,16 +133,17 @@ def test_an_object_that_comes_back_from_disk_is_told() -> None:
         pytest.skip("Ray started another process, which read the object meanwhile")
 
 
+FORCED = "  # ends the processes of tasks that run"
 #: What is waited for, and the line that ends what is left of it; 2 CPUs are there.
 LEFT: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "wait runs for ": (through.remote, "ray.cancel(left)"),
+    "wait runs for ": (through.remote, f"ray.cancel(left, force=True){FORCED}"),
     ", 2 calls in the queue of its actor": (
         lambda gate: [*map(clerk().serve.remote, (gate, None, None))],
-        "[ray.cancel(ref) for ref in [*left]]",
+        "[ray.cancel(ref) for ref in [*left]]  # calls that run go on",
     ),
     "no node has more than 2 CPU": (
         lambda _: {"big": through.options(num_cpus=64).remote(None)},
-        "[ray.cancel(ref) for ref in [*left.values()]]",
+        f"[ray.cancel(ref, force=True) for ref in [*left.values()]]{FORCED}",
     ),
 }
 
@@ -159,8 +176,16 @@ def test_what_ray_goes_on_with_is_cancelled_by_the_line(
     MAIN.pop("actor", None)
 
 
-def test_what_no_variable_refers_to_is_ended_with_the_session(gate: Path) -> None:
-    trace = stopped("wait runs for ", lambda: ray.get([through.remote(gate)]))
-    gate.touch()
+@pytest.mark.parametrize("detail", [False, True])
+def test_what_no_variable_refers_to_is_kept_to_be_cancelled(gate: Path, detail: bool) -> None:
+    """By force: a task that sleeps hears nothing else, and the next one needs its cores."""
+    two = through.options(num_cpus=2)
 
-    assert line_of(trace) == "ray.shutdown(), as no variable refers to all of them"
+    trace = stopped("wait runs for ", lambda: ray.get([two.remote(gate)]), detail=detail)
+    line = line_of(trace)
+    exec(line, MAIN | {"ray": ray})  # noqa: S102  (a line of ours)
+
+    assert line.endswith(f"[ray.cancel(ref, force=True) for ref in [*UNNAMED]]{FORCED}")
+    assert ray.get(two.remote(None), timeout=60) == 1
+    with record("next"):
+        assert looks.UNNAMED == []

@@ -37,10 +37,11 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "STILL_S", 0.3)
 
 
-def stopped(words: str, run: Callable[[], object]) -> Trace:
+def stopped(words: str, run: Callable[[], object], *, detail: bool = False) -> Trace:
     """Run something, press Ctrl-C where the line says these words, and return the document."""
     watcher = Watcher(words, PRESS)
-    with pytest.raises(KeyboardInterrupt), record("stopped", live=watcher) as recording:
+    made = record("stopped", live=watcher, detail=detail)
+    with pytest.raises(KeyboardInterrupt), made as recording:
         run()
     assert recording.trace.outcome == "interrupted"
     return recording.trace

@@ -8,14 +8,12 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
-from jupyter_serprof.model.live import LiveFacts, seconds_text
+from jupyter_serprof.model.live import LiveFacts, long_text, seconds_text
 from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.units import counted, format_bytes, format_share
 
 #: How often a scheduler is looked at; after how long one is busy that has not answered, s.
 _EVERY_S, _BUSY_S = 0.5, 1.0
-#: A task that runs so many times as long as the median of its prefix.
-_MUCH_LONGER = 10
 _Ask = Callable[[], Awaitable[Any]]
 
 
@@ -81,7 +79,4 @@ def _why(seen: dict[str, Any], silent_s: float) -> Iterator[str]:
         asked = f"{counted(unfit, 'task')} ask{'s' if unfit == 1 else ''} for {wish}"
         yield f"{asked}, which none of {counted(workers, 'worker')} has"
     if seen["oldest"]:
-        name, took_s, usual_s = seen["oldest"]
-        is_much = usual_s and took_s > _MUCH_LONGER * usual_s
-        times = f", {took_s / usual_s:.0f} times as long as usual" if is_much else ""
-        yield f"{name} runs for {seconds_text(took_s)}{times}"
+        yield long_text(*seen["oldest"])

@@ -39,7 +39,7 @@ from jupyter_serprof.probes.ray.alive import silence_note, silent_processes
 from jupyter_serprof.probes.ray.folding import fold_tasks
 from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_put
-from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks
+from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks, keep_unnamed
 from jupyter_serprof.probes.ray.references import (
     REFERENCE,
     take_references,
@@ -138,6 +138,7 @@ def driver_places(*, detail: bool) -> list[Place]:
             "ray.get",
             before=split_get if detail else begin_get,
             after=(lambda token, *_: token) if detail else came_from,
+            failed=keep_unnamed,
             joins=not detail,
         ),
         joined(

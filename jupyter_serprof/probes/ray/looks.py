@@ -12,19 +12,21 @@ from __future__ import annotations
 import importlib
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from statistics import median
 from types import FrameType
 from typing import Any, NamedTuple
 
 from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.stacks import stack_of
-from jupyter_serprof.model.live import LiveFacts, seconds_text
+from jupyter_serprof.model.live import LiveFacts, long_text, seconds_text
 from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.units import counted, format_bytes
 from jupyter_serprof.probes.held import holders, parts_of, variables
 from jupyter_serprof.probes.ray.alive import asked, silence_note, silent_processes
-from jupyter_serprof.probes.ray.road import name_of
+from jupyter_serprof.probes.ray.road import name_of, names
 from jupyter_serprof.probes.ray.tasks import _reader, pending_tasks, task_id
 
 #: Why nothing moves is asked so often, and so long an answer is waited for, s.
@@ -52,7 +54,10 @@ class TaskLooks:
     def __init__(self, thread: Callable[[], int]) -> None:
         self._thread = thread
         self.submitted, self._before = 0, _pending_now() or frozenset()
-        self._why, self._asked_s = "", 0.0
+        #: Of those that were under way before, what is waited for.
+        self._awaited = set[bytes]()
+        self._why, self._asked_s, self._start_s = "", 0.0, time.time()
+        UNNAMED.clear()
 
     def add(self, record: Record) -> None:
         """Count one, if it was taken."""
@@ -68,11 +73,13 @@ class TaskLooks:
         known = _pending_now() if is_waiting and (self.submitted or wanted) else None
         if known is None:
             return None
-        pending = known - self._before
-        total = max(self.submitted, len(pending))
+        if self._before:
+            self._awaited |= self._before & set(map(task_id, wanted))
+        pending = known - (self._before - self._awaited)
+        total = max(self.submitted + len(self._awaited), len(pending))
         done, is_still = total - len(pending), still_s >= _EVERY_S and bool(pending or wanted)
         if is_still and time.monotonic() >= self._asked_s + _EVERY_S:
-            self._asked_s, self._why = time.monotonic(), _why(pending, wanted)
+            self._asked_s, self._why = time.monotonic(), _why(pending, wanted, self._start_s)
         why = self._why if is_still else ""
         if not total:
             return LiveFacts(caller, why=why)
@@ -80,14 +87,40 @@ class TaskLooks:
 
     def left_note(self) -> str:
         """Say which tasks go on, and a line that ends them; empty without any."""
-        left = (_pending_now() or frozenset()) - self._before
-        names, known = holders(left, _tasks_in), variables()
+        left = (_pending_now() or frozenset()) - (self._before - self._awaited)
+        holding, known = holders(left, _tasks_in), variables()
         shapes: dict[type, str] = {dict: "*{}.values()", list: "*{}", set: "*{}", tuple: "*{}"}
-        held = ", ".join(shapes.get(type(known[name]), "{}").format(name) for name in names)
-        each = f"[ray.cancel(ref) for ref in [{held}]]"
-        line = f"ray.cancel({held})" if names == [held] else each
-        how = line if names else "ray.shutdown(), as no variable refers to all of them"
+        held = ", ".join(shapes.get(type(known[name]), "{}").format(name) for name in holding)
+        is_unnamed = not holding and left <= _tasks_in(UNNAMED)
+        begin = f"from {__name__} import UNNAMED; " if is_unnamed else ""
+        held, (force, what) = "*UNNAMED" if is_unnamed else held, _force(left)
+        line = f"{begin}[ray.cancel(ref{force}) for ref in [{held}]]"
+        line = f"ray.cancel({held}{force})" if holding == [held] else line
+        none = "ray.shutdown(), as no variable refers to all of them"
+        how = f"{line}  # {what}" if held else none
         return f"{counted(len(left), 'task')} of Ray left on the cluster: {how}" if left else ""
+
+
+#: What a get that was stopped waited for: a task is cancelled by a reference that was never let go.
+UNNAMED: list[Any] = []
+
+
+def keep_unnamed(error: BaseException, args: Sequence[Any]) -> None:
+    """Keep the references of a get that was stopped, until the next recording begins."""
+    if isinstance(error, KeyboardInterrupt):
+        UNNAMED[:] = args[1]
+
+
+def _force(tasks: Iterable[bytes]) -> tuple[str, str]:
+    """Return what a cancel is given, and does: the calls of actors cannot be forced.
+
+    Source: Ray 2.60.0, src/ray/design_docs/id_specification.md: a task's id has that of its actor.
+    """
+    is_of_actor = any(task[8:20].strip(b"\xff") for task in tasks)
+    return ("", "calls that run go on") if is_of_actor else (", force=True", _FORCE)
+
+
+_FORCE = "ends the processes of tasks that run"
 
 
 def _tasks_in(value: object) -> set[bytes]:
@@ -111,13 +144,13 @@ def _wanted(frame: FrameType) -> Sequence[Any]:
     return frame.f_locals.get("object_refs", ()) if is_get else ()
 
 
-def _why(pending: frozenset[bytes], wanted: Sequence[Any]) -> str:
+def _why(pending: frozenset[bytes], wanted: Sequence[Any], start_s: float) -> str:
     if silent := silent_processes():
         return silence_note({}, silent)
     until = time.monotonic() + _PATIENCE_S
 
     def said() -> str:
-        reasons = chain(_places(wanted, ""), _reasons(pending))
+        reasons = chain(_places(wanted, ""), _reasons(pending, start_s))
         return "; ".join(islice(reasons, _MOST_REASONS))
 
     try:
@@ -127,20 +160,21 @@ def _why(pending: frozenset[bytes], wanted: Sequence[Any]) -> str:
 
 
 class _Known(NamedTuple):
-    """A task that is not over, the state that it is in, and since when, s of day."""
+    """A task, the state that it is in, and since when; how long it has run, s, if it began."""
 
     task: Any
     state: str
     since_s: float
+    ran_s: float | None
 
 
-def _reasons(pending: frozenset[bytes]) -> Iterator[str]:
+def _reasons(pending: frozenset[bytes], start_s: float) -> Iterator[str]:
     """Yield what the tasks that are not over wait for, those that run first."""
-    tasks = list(_states(pending)) if len(pending) <= _MOST_TASKS else []
-    yield from _running(tasks)
+    known = list(_states()) if len(pending) <= _MOST_TASKS else []
+    tasks = [one for one in known if bytes(one.task.task_id) in pending]
+    yield from _running(tasks, [one for one in known if one.since_s >= start_s])
     unassigned = [one for one in tasks if one.state == _UNASSIGNED]
-    # Without the states those of others may be among them.
-    wishes = list(_wishes()) if unassigned or not tasks else []
+    wishes = list(_wishes(unassigned))
     yield from wishes
     away = list(_arguments()) if unassigned and not wishes else []
     yield from away
@@ -177,44 +211,52 @@ def _arguments() -> Iterator[str]:
     yield from _places(map(sys.modules["ray"].ObjectRef, given), "argument ")
 
 
-def _states(pending: frozenset[bytes]) -> Iterator[_Known]:
-    read = _reader()
-    names = importlib.import_module("ray.core.generated.common_pb2").TaskStatus
+def _states() -> Iterator[_Known]:
+    read, status = _reader(), names().TaskStatus
     for task in read() if read else ():
         times = task.state_updates.state_ts_ns
-        if times and bytes(task.task_id) in pending:
+        if times:
             state, since_ns = max(times.items(), key=lambda entry: (entry[1], entry[0]))
-            yield _Known(task, names.Name(state), since_ns / 1e9)
+            is_over = state == status.FINISHED
+            until_s = since_ns / 1e9 if is_over else time.time()
+            began_ns = times.get(status.RUNNING, 0)
+            ran_s = until_s - began_ns / 1e9 if began_ns else None
+            yield _Known(task, status.Name(state), since_ns / 1e9, ran_s)
 
 
-def _running(tasks: list[_Known]) -> Iterator[str]:
+def _running(tasks: list[_Known], known: list[_Known]) -> Iterator[str]:
     running = [one for one in tasks if one.state.startswith("RUNNING")]
     if not running:
         return
-    oldest = min(running, key=lambda one: one.since_s)
-    info, took_s = oldest.task.task_info, time.time() - oldest.since_s
+    oldest = max(running, key=lambda one: one.ran_s or 0.0)
+    info, name = oldest.task.task_info, name_of(oldest.task.task_info)
+    ended = [one for one in known if one.state == "FINISHED" and one.ran_s is not None]
+    usual_s = [one.ran_s or 0.0 for one in ended if name_of(one.task.task_info) == name]
     queue = [one for one in tasks if one.state in _QUEUED and info.actor_id]
     queued = sum(one.task.task_info.actor_id == info.actor_id for one in queue)
     more = f", {counted(queued, 'call')} in the queue of its actor" if queued else ""
     count = oldest.task.attempt_number + 1  # its worker died, or its result was lost
     more = f"{f', in attempt {count}' * (count > 1)}{more}"
-    yield f"{name_of(info)} runs for {seconds_text(took_s)}{more}"
+    first = "" if usual_s or info.actor_id else ", imports and arguments included"
+    usual = median(usual_s) if usual_s else None
+    yield f"{long_text(name, oldest.ran_s or 0.0, usual)}{first}{more}"
 
 
-def _wishes() -> Iterator[str]:
-    """Yield what is asked for and not given: more than any node has, or more than is free."""
+def _wishes(unassigned: Iterable[_Known]) -> Iterator[str]:
+    """Yield what tasks ask for that is not given: more than any node has, or more than is free."""
+    asks = Counter(frozenset(one.task.task_info.required_resources.items()) for one in unassigned)
+    if not asks.keys() - {frozenset()}:
+        return
     client = sys.modules[_WORKER].global_worker.gcs_client
     made = importlib.import_module("ray.core.generated.autoscaler_pb2")
     reply = made.GetClusterResourceStateReply()
     reply.ParseFromString(client.get_cluster_resource_state())
-    state = reply.cluster_resource_state
-    nodes = state.node_states
-    requests = [one for one in state.pending_resource_requests if one.request.resources_bundle]
-    for one in sorted(requests, key=lambda one: -one.count):
-        wish = dict(one.request.resources_bundle)
+    nodes = reply.cluster_resource_state.node_states
+    for one, count in asks.most_common():
+        wish = dict(one)
         known = ("total_resources", "available_resources")
         most, free = (_nearest(wish, [getattr(node, name) for node in nodes]) for name in known)
-        said = f"{counted(one.count, 'task')} ask{'s' if one.count == 1 else ''} for {_told(wish)}"
+        said = f"{counted(count, 'task')} ask{'s' if count == 1 else ''} for {_told(wish)}"
         if any(most[name] < wish[name] for name in wish):
             yield f"{said}, no node has more than {_told(most)} (infeasible)"
         elif any(free[name] < wish[name] for name in wish):
@@ -224,7 +266,7 @@ def _wishes() -> Iterator[str]:
 def _nearest(wish: dict[str, float], nodes: list[Mapping[str, float]]) -> dict[str, float]:
     """Return what the node has, of what is wished, that comes nearest to all of it."""
     have = [{name: node[name] for name in wish} for node in nodes]
-    return max(have, key=lambda one: min(one[name] / wish[name] for name in wish))
+    return max(have, key=lambda one: min((one[name] / wish[name] for name in wish), default=0.0))
 
 
 def _told(resources: Mapping[str, float]) -> str:

@@ -12,6 +12,7 @@ from jupyter_serprof.capture.freeze import MAIN_LANE, Page
 from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.recorder import active_recorders
 from jupyter_serprof.probes.ray.alive import has_raylet
+from jupyter_serprof.probes.ray.looks import keep_unnamed
 from jupyter_serprof.probes.ray.tasks import pending_tasks
 from jupyter_serprof.probes.ray.values import SPLIT
 
@@ -55,6 +56,9 @@ def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> in
     start = recorders[0].now() if recorders else 0
     try:
         wait(references, num_returns=len(references), fetch_local=fetch_local)
+    except KeyboardInterrupt as error:
+        keep_unnamed(error, (None, references))
+        raise
     finally:
         end = recorders[0].now() if recorders else 0
         note(recorders, (place, get_ident(), start, end, None, None, None))
