@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from jupyter_serprof.experiments.compare.verdict import TOO_FEW
 from jupyter_serprof.model import Change, Comparison, RegressionError, UsageError
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.model.units import first_of, format_ns, format_share
@@ -54,7 +55,8 @@ def _of_text(text: str) -> float:
 def check(comparison: Comparison, limit: str | float) -> str:
     """Raise if a wall time is slower by more than a limit.
 
-    Slower counts where the whole interval is above the limit and above the noise.
+    Slower counts where the whole interval is above the limit and above the noise; also of pairs
+    too few for a verdict: then each of them was slower by more.
 
     Returns
     -------
@@ -71,22 +73,27 @@ def check(comparison: Comparison, limit: str | float) -> str:
     """
     share = limit_share(limit)
     walls = [change for change in comparison.changes if change.stage == ""]
+    walls.sort(key=lambda change: -change.before_runs)  # the cold run behind the others
     why = next((change.reason for change in walls if change.reason), "no wall time in common")
     why = TIMES_APART if TIMES_APART in comparison.notes else why
     if why == TIMES_APART or all(change.low is None for change in walls):
         message = f"--fail-above {format_share(share)} has nothing to judge by: {why}"
         raise UsageError(message)
     least = 1 + max(share, comparison.noise_share or 0.0)
-    slower = (change for change in walls if change.verdict == "slower")
-    if slow := [change for change in slower if (change.low or 0.0) > least]:
-        shown = first_of([error_text(change) for change in slow], _MOST_NAMED)
+    above = [change for change in walls if (change.low or 0.0) > least]
+    few = [change for change in above if comparison.is_paired and TOO_FEW in change.reason]
+    if slow := [change for change in above if change.verdict == "slower" or change in few]:
+        shown = first_of([*map(_with_doubt, slow)], _MOST_NAMED)
         message = f"slower by more than {format_share(share)}: {shown}"
         raise RegressionError(message)
     open_ = [change for change in walls if change.high is not None and change.high > 1 + share]
-    doubts = [", ".join(filter(None, (error_text(one), one.reason))) for one in open_]
-    shown = first_of(doubts, _MOST_NAMED)
+    shown = first_of([*map(_with_doubt, open_)], _MOST_NAMED)
     told = f"cannot tell whether it is slower by more than {format_share(share)}: {shown}"
-    return told if doubts else ""
+    return told if open_ else ""
+
+
+def _with_doubt(change: Change) -> str:
+    return ", ".join(filter(None, (error_text(change), change.reason)))
 
 
 def error_text(change: Change) -> str:

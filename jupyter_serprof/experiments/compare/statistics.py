@@ -78,6 +78,12 @@ def paired_shift(before: Sequence[float], after: Sequence[float], alpha: float =
     return _ends(means, _signed_cut(len(ratios), alpha))
 
 
+def fewest_runs(alpha: float, *, is_paired: bool) -> int:
+    """Return how many runs of each side can have an interval."""
+    cuts = (_signed_cut(n, alpha) if is_paired else _cut(n, n, alpha) for n in range(_MOST_RUNS))
+    return next(at for at, cut in enumerate(cuts) if cut)
+
+
 def noise(times: Sequence[float]) -> float | None:
     """Return half the width of the interval of A against A: every other run against the rest."""
     if len(times) < _FEWEST_HALVES:

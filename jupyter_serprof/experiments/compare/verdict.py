@@ -37,7 +37,9 @@ _TIMES = (
 )
 _APART = f"{_TIMES}all runs, by the order of their times"
 _PAIRED = f"{_TIMES}pairs run in turns, by which is faster how often. A verdict needs 99 %"
-_AGAIN = "too few for an interval. Run each side again: --repeat 15"
+#: An interval may be there, and be too wide for a verdict.
+TOO_FEW = "are too few for "
+_AGAIN = ". Run each side again: --repeat 15"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,22 +187,25 @@ def _judged(change: Change, line: _Times, family: int) -> Change:
     quotient = line.shown_ns[1] / line.shown_ns[0] if line.shown_ns[0] else 0
     is_alike = (low or quotient) <= quotient <= (high or quotient)
     ratio = quotient if quotient and is_alike else math.exp(shown.value)
-    strict = line.shift((statistics.PAIRED_ALPHA if line.is_paired else statistics.ALPHA) / family)
     known = replace(change, ratio=ratio, low=low, high=high)
-    if reason := _doubt(line, shown, strict, family):
+    if reason := _doubt(line, shown, family):
         return replace(known, reason=reason)
     return replace(known, verdict="slower" if shown.value > 0 else "faster")
 
 
-def _doubt(line: _Times, shown: statistics.Shift, strict: statistics.Shift, family: int) -> str:
+def _doubt(line: _Times, shown: statistics.Shift, family: int) -> str:
     """Return why it is unknown; nothing if it is known."""
     if failure := line.match.failure:
         return failure
     if line.is_small:
         return f"below {format_share(SMALLEST_SHARE, decimals=0)} of the wall time"
-    if shown.low is None or strict.low is None:
+    alpha = (statistics.PAIRED_ALPHA if line.is_paired else statistics.ALPHA) / family
+    strict = line.shift(alpha)
+    if strict.low is None:
         before, after = counted(len(line.before_ns), "run"), len(line.after_ns)
-        return f"{before} before and {after} after are {_AGAIN}"
+        fewest = statistics.fewest_runs(alpha, is_paired=line.is_paired)
+        what = "an interval" if shown.low is None else f"a verdict, which needs {fewest}"
+        return f"{before} before and {after} after {TOO_FEW}{what}{_AGAIN}"
     if strict.factor > WORTH_FACTOR:
         return ""
     return f"chance, among {family} lines" if shown.factor > 1 and family > 1 else "within chance"

@@ -9,10 +9,11 @@ from itertools import combinations, product
 import pytest
 
 from jupyter_serprof.analysis import analyse
+from jupyter_serprof.experiments.compare.limit import check
 from jupyter_serprof.experiments.compare.samples import NO_CONTROL
 from jupyter_serprof.experiments.compare.statistics import _cut, _signed_cut, paired_shift, shift_of
 from jupyter_serprof.experiments.compare.verdict import compare
-from jupyter_serprof.model import Change, Point, Sweep, Trace, UsageError, Variant
+from jupyter_serprof.model import Change, Point, RegressionError, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.testing import make_trace
 
@@ -234,6 +235,24 @@ def test_runs_in_turns_need_no_fixed_work_beside_them() -> None:
     assert apart.notes == (TIMES_APART,)
     assert {change.verdict for change in in_turns.changes} == {"slower"}
     assert in_turns.notes == ()
+
+
+def test_a_limit_is_broken_by_pairs_that_are_too_few_for_a_verdict() -> None:
+    """Each of six was three times slower; of five there is no interval, which is an error."""
+    few, none = (
+        compare(
+            *(sweep(points([99], cold=True), points([MS * by] * n)) for by in (5, 15)),
+            is_paired=True,
+        )
+        for n in (6, 5)
+    )
+
+    said = "6 runs before and 6 after are too few for a verdict, which needs 8. Run each side again"
+    with pytest.raises(RegressionError, match=rf"Wall time 3.00 .*, {said}"):
+        check(few, "10%")
+    assert check(few, "250%") == ""
+    with pytest.raises(UsageError, match="judge by: 5 runs before and 5 after are too few"):
+        check(none, "10%")
 
 
 # What is compared with what
