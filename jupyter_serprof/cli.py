@@ -36,19 +36,19 @@ See where the serialization time of a program or of a statement goes, without a 
 
     serprof --save run.serprof.json script.py --its arguments
     serprof -m package.module --its arguments
-    serprof -n 15 --save before.serprof.json script.py
+    serprof --repeat 15 --save before.serprof.json script.py
     serprof --compare old.py new.py --the arguments --of both
     python -m jupyter_serprof -s "import pickle" "pickle.dumps(list(range(10**6)))"
     python -m jupyter_serprof -s "import numpy as np; a = np.ones(10**7)" a
-    python -m jupyter_serprof -n 15 --save before.serprof.json -s SETUP STATEMENT
+    python -m jupyter_serprof --repeat 15 --save before.serprof.json -s SETUP STATEMENT
     python -m jupyter_serprof --compare before.serprof.json --fail-above 10% -s SETUP STATEMENT
 
 An expression that serializes nothing makes the round trip through every transport."""
 _EPILOG = """\
 Options stand before a program. It runs as it would without, its exit code is ours, and what is
-shown goes to stderr. With -n or --compare it runs in a process of its own each time, which begins
-anew; two programs run in turns. Only the first run of a program is heard on stdout, and one that
-ends with another exit code than 0 ends the command with that. What follows is about statements.
+shown goes to stderr. With --repeat or --compare it runs in a process of its own each time, which
+begins anew; two programs run in turns. Only the first run of a program is heard on stdout, and one
+that ends with another exit code than 0 ends the command with it. What follows is about statements.
 
 Several statements are lines of one program, as with timeit. The exit code is 0; 1 if the statement
 raised, or got slower by more than --fail-above; 2 if the command cannot be understood, or there is
@@ -107,6 +107,7 @@ def understood(arguments: Sequence[str]) -> argparse.Namespace:
 def _parser(many: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="serprof",
+        usage="serprof [options] {script.py | -m MODULE | STATEMENT ...} [arguments]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -114,7 +115,7 @@ def _parser(many: str) -> argparse.ArgumentParser:
     add = parser.add_argument
     add("-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module")
     add("-s", "--setup", action="append", default=[], help="run first, once; may be given again")
-    add("-n", "--repeat", type=_count, metavar="N", help="run once cold and N times warm")
+    add("--repeat", "-n", type=_count, metavar="N", help="run once cold and N times warm")
     add("--transports", metavar="LIST", help="send the value through these, e.g. pickle,ray")
     add("--detail", action="store_true", help="tell wait, pull and map of ray.get apart")
     add("--blame", action="store_true", help="open the largest values that crossed")
@@ -132,7 +133,7 @@ def _parser(many: str) -> argparse.ArgumentParser:
     add("--sweep", help=argparse.SUPPRESS)
     add("--version", action="version", version=f"jupyter_serprof {__version__}")
     add("--system", action="store_true", help="tell the versions that a report of a bug needs")
-    add("statement", nargs=many, metavar="STATEMENT", help="what is measured, or a script.py")
+    add("statement", nargs=many, metavar="script.py or STATEMENT", help="what runs")
     return parser
 
 

@@ -145,7 +145,7 @@ def test_help_shows_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ([], 2, "the following arguments are required: STATEMENT"),
+        ([], 2, "the following arguments are required: script.py or STATEMENT"),
         (["--unknown", "1"], 2, "unrecognized arguments: --unknown"),
         (["-n", "0", "1"], 2, "a number of warm runs from 1 to 1000, not '0'"),
         (["x ="], 2, "SyntaxError: invalid syntax"),
