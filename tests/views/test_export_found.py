@@ -278,10 +278,12 @@ def test_pictures_lead_to_the_pages_of_findings_and_stages(
         return [*files, json.dumps(data[MIME_TYPE]), str(data["image/png"])]
 
     *before, picture = made()
+    monkeypatch.setenv("SERPROF_DOCS", "JavaScript:alert(1)//")
+    *refused, _ = made()
     monkeypatch.setenv("SERPROF_DOCS", _SITE)
     *after, same = made()
 
-    assert [said.count(_SITE) for said in before] == [0, 0, 0]
+    assert [said.count(_SITE) + said.count("alert(1)") for said in before + refused] == [0] * 6
     for said in after:
         assert f'{_SITE}findings/ray.many-puts.html"' in said
         assert f'{_SITE}reference/stages.html#ray-store"' in said

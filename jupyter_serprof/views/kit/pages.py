@@ -1,6 +1,7 @@
 """The pages of findings and stages: where ``SERPROF_DOCS`` has the address of the built site.
 
-None otherwise, and none for what only plug-ins know: a link to nowhere is worse than none.
+None otherwise, none where that would run as a script, and none for what only plug-ins know: a link
+to nowhere is worse than none.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from jupyter_serprof.model import Sweep, Trace
 from jupyter_serprof.model.stages import OURS
@@ -29,7 +31,8 @@ def stage_page(key: str) -> str:
 
 def _under(page: str) -> str:
     address = os.environ.get("SERPROF_DOCS", "").rstrip("/")
-    return f"{address}/{page}" if address else ""
+    is_known = urlsplit(address).scheme in {"", "file", "http", "https"}
+    return f"{address}/{page}" if address and is_known else ""
 
 
 def headline_page(doc: Trace | Sweep, headline: str) -> str:
