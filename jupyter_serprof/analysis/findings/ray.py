@@ -17,6 +17,7 @@ from jupyter_serprof.analysis.spans import (
     self_share,
     text,
     whole,
+    word,
 )
 from jupyter_serprof.analysis.typed import is_chain
 from jupyter_serprof.model import Finding, Span, Trace
@@ -176,19 +177,21 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     names = Counter[str]()
     for _, span in indexed(trace, "ray.execute"):
         names[span.name] += calls_of(span)
+    told = {word(row, "function").rpartition(".")[2]: row for row in records(trace, "ray.tasks")}
+    for name in names:  # of many tasks Ray loses events: what agents noted is exact
+        names[name] = max(names[name], whole(told.get(name, {}), "count") or 0)
     name, count = max(names.items(), key=lambda item: item[1], default=("", 0))
     tasks = [span for _, span in indexed(trace, "ray.execute") if span.name == name]
     work_ns, lanes = sum(span.duration_ns for span in tasks), len({span.lane for span in tasks})
+    others_ns = sum(span.duration_ns for _, span in indexed(trace, "ray.execute")) - work_ns
+    work_ns = whole(told.get(name, {}), "execute_total") or work_ns
     once, wall_ns = _paid_once(trace), max(1, trace.wall_ns)
     call_ns = round((self_share(trace, *_CALLING) - once) * wall_ns)
     if count < TINY_TASKS or call_ns < TINY_SHARE * wall_ns:
         return
     factor = max(1, min(count // lanes, _WANTED * call_ns * lanes // max(1, work_ns)))
     turns_ns = min(trace.waterfall.unaccounted_ns if trace.waterfall else 0, count * _TURN_NS)
-    others_ns = sum(span.duration_ns for _, span in indexed(trace, "ray.execute")) - work_ns
-    rows = [row for row in records(trace, "ray.tasks") if row.get("function") == name]
-    told_ns = min((whole(row, "execute_total") or work_ns for row in rows), default=work_ns)
-    left_ns = (min(work_ns, told_ns) + others_ns) / lanes + call_ns / factor + _BATCH_NS
+    left_ns = (work_ns + others_ns) / lanes + call_ns / factor + _BATCH_NS
     share = self_share(trace, *_OF_CALLS) - once + (turns_ns - left_ns) / wall_ns
     if share < WORTH_SHARE:
         return

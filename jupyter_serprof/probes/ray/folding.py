@@ -23,7 +23,7 @@ _PARTS = 5_000
 #: So many windows are shared by all lanes.
 _WINDOWS = 2_000
 #: What may be known of one that is folded: it adds up, or tells the likes apart.
-_SUMMED, _KINDS = "total_bytes", ("value_type", "array_form")
+_SUMMED, _KINDS = "total_bytes", ("value_type", "array_form", "road")
 
 
 class _Folder:
