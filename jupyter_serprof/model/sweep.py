@@ -210,7 +210,7 @@ class SweepRuns:
     groups
         Both times of runs in two groups, in words; empty otherwise.
     stages
-        (time, low, high) of each stage, of the runs that have it; empty of a single run.
+        (time, low, high) of each stage of the one in the middle; empty of a single run.
     """
 
     variant: str
@@ -238,7 +238,9 @@ def _runs(points: Sequence[Point], places: Iterable[int]) -> SweepRuns:
     walls = [point.wall_ns for point in own]
     keys = {key: None for point in own for key in point.stages} if len(own) > 1 else {}
     times = {key: [ns for point in own if (ns := point.stages.get(key, 0)) > 0] for key in keys}
-    stages = {key: (round(middle_ns(each)), *spread(each)) for key, each in times.items() if each}
+    shown = {key: points[middle].stages.get(key, 0) for key in times}
+    ends = {key: (shown[key], spread(each)) for key, each in times.items() if shown[key] > 0}
+    stages = {key: (ns, min(ns, low), max(ns, high)) for key, (ns, (low, high)) in ends.items()}
     first, quarters = own[0], quartiles(walls)
     known = (first.variant, first.size_bytes, first.cold, ordered, middle)
     return SweepRuns(*known, quarters, groups_text(walls), stages)

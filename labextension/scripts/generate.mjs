@@ -18,12 +18,14 @@ const BANNER = `/**
 async function schema() {
   // The sweep refers to the trace, so one root yields every type.
   const root = JSON.parse(await readFile(`${MODEL}sweep.v1.json`, "utf8"));
-  return compile(root, "SweepDocument", {
+  const written = await compile(root, "SweepDocument", {
     additionalProperties: false,
     bannerComment: BANNER,
     cwd: MODEL,
     style: { printWidth: 100 },
   });
+  // A comment of one line stands on one.
+  return written.replaceAll(/\/\*\*\n *\* (.*)\n *\*\/\n/g, "/** $1 */\n");
 }
 
 /** The names that a style sheet uses for the colours that are also those of the pictures. */

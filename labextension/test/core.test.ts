@@ -68,6 +68,7 @@ describe("axes", () => {
     expect(logTicks({ from: 3.8, to: 6.2 }, 9)).toEqual([1e4, 1e5, 1e6]);
     expect(logTicks({ from: 0, to: 9 }, 5)).toEqual([1, 1e2, 1e4, 1e6, 1e8]);
     expect(logTicks({ from: 1.9, to: 2.8 }, 9)).toEqual([100, 200, 500]);
+    expect(logTicks({ from: 5.5, to: 7.9 }, 4)).toEqual([5e5, 2e6, 1e7, 5e7]);
     expect(logShare(1e6, { from: 4, to: 8 })).toBe(0.5);
   });
 });

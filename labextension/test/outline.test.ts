@@ -134,7 +134,7 @@ describe("the rows of a waterfall", () => {
 
   it("cover together what each of them covers", () => {
     const node = outlineOf(traceWith(ROWS, OUTLINE))[1] as Node;
-    expect(coverOf(node)).toEqual({ pieces: [[100, 400]], density: 1 });
+    expect(coverOf(rowsIn(node))).toEqual({ pieces: [[100, 400]], density: 1 });
   });
 
   it("give an instant to the computation that began last", () => {
@@ -181,6 +181,24 @@ describe("a block of rows", () => {
     const root = draw(traceWith(ROWS, OUTLINE));
     expect(numbersOf(lineOf(root, "Scheduling"))).toEqual(["0.400", "40.0", "0.400"]);
     expect(numbersOf(lineOf(root, "itself"))).toEqual(["0.050", "5.0", "0.050"]);
+  });
+
+  it("has the bytes of its own row, who did most, and grey where it waits, as the picture has", () => {
+    const rows = [
+      row(1, 0, 300, { size_bytes: 48_000 }),
+      row(2, 300, 500, { size_bytes: 96_000, lane: 1 }),
+    ];
+    const stages = STAGES.map((each) => ({ ...each, waits: each.key === "schedule.order" }));
+    const outline = [{ stage: 1, self_ns: 800, inside: [0, 1] }];
+    const lanes = ["client", "scheduler"].map((key) => ({ key, kind: key }));
+    const root = draw(traceWith(rows, outline, { stages, lanes }));
+    const block = root.querySelector(".jsp-block-stage") as HTMLElement;
+    const text = (name: string): string | null | undefined =>
+      block.querySelector(name)?.textContent;
+    expect(text(".jsp-column-bytes")).toBe("48.0\u00a0kB");
+    expect(text(".jsp-lane")).toBe("scheduler");
+    const kinds = [...block.querySelectorAll(".jsp-bar")].map((bar) => bar.className);
+    expect(kinds).toEqual(["jsp-bar jsp-waits", "jsp-bar jsp-schedule"]);
   });
 
   it("adds up to what is printed, whatever was rounded", () => {

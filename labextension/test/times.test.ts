@@ -87,7 +87,7 @@ describe("the share of a row", () => {
     const waterfall = { rows: [row], unaccounted_ns: wall_ns - self_ns };
     const column = columnsOf({ ...trace, wall_ns, waterfall })[1];
     expect(column?.text(row, 0)).toBe(share);
-    expect(column?.sum([{ row, position: 0 }])).toBe(share);
+    expect(column?.sum([{ kind: "row", row, position: 0, isRest: false }])).toBe(share);
     expect(percent(self_ns / wall_ns, 0).replaceAll("\u00a0", " ")).toBe(whole);
   });
 });

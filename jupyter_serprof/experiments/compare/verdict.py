@@ -187,6 +187,10 @@ def _judged(change: Change, line: _Times, family: int) -> Change:
     quotient = line.shown_ns[1] / line.shown_ns[0] if line.shown_ns[0] else 0
     is_alike = (low or quotient) <= quotient <= (high or quotient)
     ratio = quotient if quotient and is_alike else math.exp(shown.value)
+    if line.key and low and high and not is_alike and (quotient > 1) != (shown.value > 0):
+        low, high = min(low, quotient), max(high, quotient)
+        said = "the middle runs say otherwise"
+        return replace(change, ratio=quotient, low=low, high=high, reason=said)
     known = replace(change, ratio=ratio, low=low, high=high)
     if reason := _doubt(line, shown, family):
         return replace(known, reason=reason)

@@ -153,10 +153,13 @@ function cellsOf(anatomy: Anatomy, part: number, name: string, scale: Scale | nu
   const type = element("span", "", anatomy.kind(part));
   const kind = element("td", "jsp-stage jsp-part-kind", type, badge, remark);
   const time = known(anatomy.duration[part]);
-  // It was never measured: an interrupt came first.
-  const isUnknown = state === "not opened" && bytesOf(anatomy, part) === 0;
+  // A placeholder of ours, or never measured: an interrupt came first.
+  const unknown = state === "unpicklable" ? format.NOT_APPLICABLE : format.NOT_SEEN;
+  const isUnknown =
+    state === "unpicklable" || (state === "not opened" && bytesOf(anatomy, part) === 0);
   const exact = (value: number | undefined): string =>
-    format.count(isUnknown ? null : known(value));
+    isUnknown ? unknown : format.count(known(value));
+  const share = format.fixed(shareOf(anatomy, part) * 100, 1);
   const timeText =
     time === null || scale === null
       ? format.NOT_APPLICABLE
@@ -167,7 +170,7 @@ function cellsOf(anatomy: Anatomy, part: number, name: string, scale: Scale | nu
     element("td", "jsp-number", exact(bytesOf(anatomy, part))),
     element("td", "jsp-number jsp-part-band", exact(anatomy.inBand[part])),
     element("td", "jsp-number jsp-part-band", exact(anatomy.outOfBand[part])),
-    element("td", "jsp-number", format.fixed(shareOf(anatomy, part) * 100, 1)),
+    element("td", "jsp-number", isUnknown ? unknown : share),
     element("td", "jsp-part-plot", barOf(anatomy, part)),
     ...(scale === null ? [] : [element("td", "jsp-number jsp-part-time", timeText)]),
   ];

@@ -37,7 +37,7 @@ export function axisOf({ changes, noise_share }: Comparison): Axis {
 function ticksTo(to: number): number[] {
   const right = [1, 10, 100, 1_000]
     .flatMap((decade) => STEPS.map((step) => step * decade))
-    .filter((each) => each <= to);
+    .filter((each) => each <= to * 0.9); // a label has room behind it
   const few = right.length > 4 ? right.filter((each) => Number.isInteger(Math.log10(each))) : right;
   const left = few.map((each) => 1 / each).toReversed();
   return to < 2 ? [1] : [...left.slice(0, -1), ...few];

@@ -154,7 +154,7 @@ function times(changes: readonly Change[], side: "before_ns" | "after_ns"): stri
 export function ratioText(ratio: number): string {
   // Of a ratio below a tenth two digits are told as well: 0.0041 is not nothing.
   const small = Math.min(6, 1 - Math.floor(Math.log10(ratio)));
-  return format.fixed(ratio, ratio < 0.0995 ? small : ratio < 9.995 ? 2 : 1);
+  return format.fixed(ratio, ratio < 0.0995 ? small : ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0);
 }
 
 export function intervalText({ high, low, ratio }: Change): string {
@@ -216,9 +216,12 @@ function whisker({ axis, comparison }: Scene, { high, low, ratio, verdict }: Cha
 }
 
 function axisNode({ axis }: Scene): HTMLElement {
-  const labels = axis.ticks.map((tick) => {
+  const labels = axis.ticks.map((tick, at) => {
     const text = tick < 1 ? `1/${format.count(Math.round(1 / tick))}` : `${format.count(tick)}×`;
-    return place(element("span", "jsp-tick", text), placeOf(tick, axis), 0);
+    // Where it is narrow, the ends and the middle are all that there is room for.
+    const isInner = tick !== 1 && at % (axis.ticks.length - 1) !== 0;
+    const name = `jsp-tick${isInner ? " jsp-tick-inner" : ""}`;
+    return place(element("span", name, text), placeOf(tick, axis), 0);
   });
   return having(element("div", "jsp-axis", ...labels), { "aria-hidden": "true" });
 }

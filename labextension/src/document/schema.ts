@@ -3,22 +3,16 @@
  * change the schema, then run `npm run generate`.
  */
 
-/**
- * Points over variant x size x repeat, and one representative trace for each variant and size. A round trip is a sweep with one size.
- */
+/** Points over variant x size x repeat, and one representative trace for each variant and size. A round trip is a sweep with one size. */
 export interface SweepDocument {
   format: "serprof.sweep";
   version: number;
   producer?: string;
   name: string;
-  /**
-   * ISO 8601, UTC.
-   */
+  /** ISO 8601, UTC. */
   started: string;
   kind: "roundtrip" | "sweep" | "chunks";
-  /**
-   * Name of what was varied: n, chunk.
-   */
+  /** Name of what was varied: n, chunk. */
   parameter?: string;
   variants: Variant[];
   points: Point[];
@@ -30,9 +24,7 @@ export interface SweepDocument {
   summary?: Summary | null;
   findings?: Finding[];
   comparison?: Comparison | null;
-  /**
-   * Durations (ns) of fixed work between the warm runs, in order, by kind.
-   */
+  /** Durations (ns) of fixed work between the warm runs, in order, by kind. */
   control?: {
     [k: string]: number[];
   };
@@ -47,9 +39,7 @@ export interface Variant {
   reason?: string;
   result?: string;
   facts?: Scalars;
-  /**
-   * [size_bytes, place]; place is in-band or out-of-band.
-   */
+  /** [size_bytes, place]; place is in-band or out-of-band. */
   buffers?: [number | string, number | string][];
   notes?: string[];
 }
@@ -64,35 +54,23 @@ export interface Point {
   wall_ns: number;
   moved_bytes: number | null;
   minor_faults?: number | null;
-  /**
-   * What was asked for: elements, rows, the chunk size.
-   */
+  /** What was asked for: elements, rows, the chunk size. */
   parameter?: number | null;
-  /**
-   * Runs in one recording; all numbers are of one of them. null: one.
-   */
+  /** Runs in one recording; all numbers are of one of them. null: one. */
   loops?: number | null;
-  /**
-   * self_ns by stage key.
-   */
+  /** self_ns by stage key. */
   stages: {
     [k: string]: number;
   };
 }
-/**
- * All runs of a variant at one size, cold or warm.
- */
+/** All runs of a variant at one size, cold or warm. */
 export interface Runs {
   variant: string;
   size_bytes: number | null;
   cold: boolean;
-  /**
-   * Places in points, by time.
-   */
+  /** Places in points, by time. */
   points: number[];
-  /**
-   * Place of the run whose time is that of all.
-   */
+  /** Place of the run whose time is that of all. */
   middle: number;
   /**
    * null of fewer than four.
@@ -101,13 +79,9 @@ export interface Runs {
    * @maxItems 2
    */
   quartiles_ns?: [number, number] | null;
-  /**
-   * Both times of runs in two groups.
-   */
+  /** Both times of runs in two groups. */
   groups?: string;
-  /**
-   * [time, low, high] (ns) by stage key, of the runs that have it.
-   */
+  /** [time, low, high] (ns) by stage key, of the runs that have it. */
   stages?: {
     /**
      * @minItems 3
@@ -122,20 +96,14 @@ export interface SweepTrace {
   cold: boolean;
   trace: TraceDocument;
 }
-/**
- * All spans of one run and the facts about the run. Times are ns from `started`, sizes are bytes, unknown is null. Readers ignore what they do not know.
- */
+/** All spans of one run and the facts about the run. Times are ns from `started`, sizes are bytes, unknown is null. Readers ignore what they do not know. */
 export interface TraceDocument {
   format: "serprof.trace";
   version: number;
   producer?: string;
-  /**
-   * What was run, as typed by the user or given by --name.
-   */
+  /** What was run, as typed by the user or given by --name. */
   name: string;
-  /**
-   * ISO 8601, UTC.
-   */
+  /** ISO 8601, UTC. */
   started: string;
   wall_ns: number;
   outcome: "ok" | "error" | "interrupted";
@@ -143,9 +111,7 @@ export interface TraceDocument {
   lanes: Lane[];
   strings: string[];
   spans: Spans;
-  /**
-   * By index of the span.
-   */
+  /** By index of the span. */
   details?: {
     [k: string]: {};
   };
@@ -167,9 +133,7 @@ export interface Stage {
   family?: string;
   waits?: boolean;
   note?: string;
-  /**
-   * Key of the stage that this one is a part of.
-   */
+  /** Key of the stage that this one is a part of. */
   parent?: string;
   page?: string;
 }
@@ -180,9 +144,7 @@ export interface Lane {
   clock_offset_ns?: number;
   clock_error_ns?: number;
 }
-/**
- * Columns of one length; stage, lane and name are indices, parent is -1 at a root.
- */
+/** Columns of one length; stage, lane and name are indices, parent is -1 at a root. */
 export interface Spans {
   parent: (number | null)[] | Packed;
   stage: (number | null)[] | Packed;
@@ -191,29 +153,21 @@ export interface Spans {
   start_ns: (number | null)[] | Packed;
   duration_ns: (number | null)[] | Packed;
   size_bytes: (number | null)[] | Packed;
-  /**
-   * Calls that a span stands for, where it is several.
-   */
+  /** Calls that a span stands for, where it is several. */
   calls?: (number | null)[] | Packed;
 }
-/**
- * Little-endian int64, deflate (zlib) then base64; the smallest int64 is null.
- */
+/** Little-endian int64, deflate (zlib) then base64; the smallest int64 is null. */
 export interface Packed {
   enc: "deflate+b64";
   dtype: "int64";
   n: number;
   data: string;
 }
-/**
- * sum of self_ns plus unaccounted_ns is wall_ns.
- */
+/** sum of self_ns plus unaccounted_ns is wall_ns. */
 export interface Waterfall {
   rows: Row[];
   unaccounted_ns: number;
-  /**
-   * What stands below what: each row once, as its index. Without it the rows stand one after the other.
-   */
+  /** What stands below what: each row once, as its index. Without it the rows stand one after the other. */
   outline?: (number | Heading)[];
 }
 export interface Row {
@@ -226,9 +180,7 @@ export interface Row {
   copied_bytes?: number | null;
   minor_faults?: number | null;
   count: number;
-  /**
-   * Index in groups.
-   */
+  /** Index in groups. */
   group?: number | null;
   /**
    * [start_ns, duration_ns] of what the row owned, in order.
@@ -237,18 +189,12 @@ export interface Row {
    */
   pieces?: [number, number][];
 }
-/**
- * A stage with parts (its own row among them), one of several computations, or without either small lines that are told together; self_ns is their sum.
- */
+/** A stage with parts (its own row among them), one of several computations, or without either small lines that are told together; self_ns is their sum. */
 export interface Heading {
   self_ns: number;
-  /**
-   * Index in stages.
-   */
+  /** Index in stages. */
   stage?: number;
-  /**
-   * Index in groups.
-   */
+  /** Index in groups. */
   group?: number;
   inside: (number | Heading)[];
 }
@@ -257,9 +203,7 @@ export interface Summary {
   facts?: string[];
   strict_share?: number | null;
   total_share?: number | null;
-  /**
-   * Facts that stand behind the picture, not above it.
-   */
+  /** Facts that stand behind the picture, not above it. */
   details?: string[];
 }
 export interface Finding {
@@ -270,31 +214,21 @@ export interface Finding {
   remedy: string;
   gain?: number | null;
   spans?: number[];
-  /**
-   * Of a remedy that was tried: stage, before_ns, after_ns, low, high, pairs, equal.
-   */
+  /** Of a remedy that was tried: stage, before_ns, after_ns, low, high, pairs, equal. */
   measured?: Scalars | null;
-  /**
-   * The evidence, in one sentence.
-   */
+  /** The evidence, in one sentence. */
   because?: string;
-  /**
-   * The part of the wall time that it explains.
-   */
+  /** The part of the wall time that it explains. */
   share?: number | null;
   page?: string;
 }
-/**
- * One of several computations of a run; an instant belongs to the last one that began.
- */
+/** One of several computations of a run; an instant belongs to the last one that began. */
 export interface Group {
   title: string;
   start_ns: number;
   end_ns: number;
 }
-/**
- * Facts that have no place on the time axis.
- */
+/** Facts that have no place on the time axis. */
 export interface Table {
   key: string;
   title: string;
@@ -305,14 +239,10 @@ export interface Table {
 export interface TableColumn {
   key: string;
   title: string;
-  /**
-   * text, count, bytes, ns or ratio
-   */
+  /** text, count, bytes, ns or ratio */
   unit?: string;
 }
-/**
- * What one pickle consists of; the root first, each part before what is inside it.
- */
+/** What one pickle consists of; the root first, each part before what is inside it. */
 export interface Anatomy {
   name: string;
   pickler?: string;
@@ -326,9 +256,7 @@ export interface Anatomy {
   parts: Parts;
   notes?: string[];
 }
-/**
- * Columns; label, kind, state and note are indices into strings. state: empty, shared, not opened, unpicklable.
- */
+/** Columns; label, kind, state and note are indices into strings. state: empty, shared, not opened, unpicklable. */
 export interface Parts {
   label: (number | null)[] | Packed;
   kind: (number | null)[] | Packed;
@@ -341,24 +269,18 @@ export interface Parts {
   count: (number | null)[] | Packed;
   duration_ns: (number | null)[] | Packed;
 }
-/**
- * Stage by stage; ratio is after over before with its 95 % interval.
- */
+/** Stage by stage; ratio is after over before with its 95 % interval. */
 export interface Comparison {
   before: string;
   after: string;
   changes?: Change[];
   noise_share?: number | null;
-  /**
-   * Run in turns: ratios are of pairs.
-   */
+  /** Run in turns: ratios are of pairs. */
   is_paired?: boolean;
   method?: string;
   notes?: string[];
 }
-/**
- * stage is empty for the wall time.
- */
+/** stage is empty for the wall time. */
 export interface Change {
   stage: string;
   title: string;
@@ -376,9 +298,7 @@ export interface Change {
   reason?: string;
   before_groups?: string;
   after_groups?: string;
-  /**
-   * Told in one line with other small stages.
-   */
+  /** Told in one line with other small stages. */
   is_small?: boolean;
 }
 export interface Limits {
@@ -399,9 +319,7 @@ export interface Probe {
   level?: string;
   unseen?: string[];
 }
-/**
- * A straight line over size, of the whole time or of one stage: fixed_ns + ns_per_byte * size.
- */
+/** A straight line over size, of the whole time or of one stage: fixed_ns + ns_per_byte * size. */
 export interface Fit {
   variant: string;
   stage?: string;
@@ -413,14 +331,10 @@ export interface Fit {
   ns_per_byte?: number | null;
   low?: number | null;
   high?: number | null;
-  /**
-   * What is different from from_bytes on, or why no line can be told.
-   */
+  /** What is different from from_bytes on, or why no line can be told. */
   cause?: string;
 }
-/**
- * Two measured sizes between which faster overtakes slower.
- */
+/** Two measured sizes between which faster overtakes slower. */
 export interface Crossover {
   title: string;
   cold: boolean;
@@ -429,9 +343,7 @@ export interface Crossover {
   from_bytes: number;
   to_bytes: number;
 }
-/**
- * The recommended chunk, and the sizes that are as good; below, above: what limits there.
- */
+/** The recommended chunk, and the sizes that are as good; below, above: what limits there. */
 export interface BestSize {
   size_bytes: number;
   low_bytes: number;

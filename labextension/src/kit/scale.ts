@@ -51,17 +51,17 @@ export function decades(values: readonly number[]): Range {
   return known.length === 0 ? { from: 0, to: 1 } : { from: low - room, to: high + room };
 }
 
-/** Powers of ten for a logarithmic axis, every second or third where there are many; else 1, 2, 5. */
+/** Powers of ten for a logarithmic axis, of few also 1, 2, 5; of many every second or third. */
 export function logTicks({ from, to }: Range, most: number): number[] {
   const first = Math.floor(from);
   const powers = Array.from({ length: Math.ceil(to) - first + 1 }, (_, at) => first + at);
   const inside = powers.filter((power) => power >= from && power <= to);
-  const step = Math.max(1, Math.ceil(inside.length / most));
-  return inside.length > 2
-    ? inside.filter((_, at) => at % step === 0).map((power) => 10 ** power)
-    : powers
-        .flatMap((power) => [1, 2, 5].map((times) => times * 10 ** power))
-        .filter((value) => Math.log10(value) >= from && Math.log10(value) <= to);
+  const steps = inside.length > 2 ? [1] : [1, 2, 5];
+  const values = powers
+    .flatMap((power) => steps.map((times) => times * 10 ** power))
+    .filter((value) => Math.log10(value) >= from && Math.log10(value) <= to);
+  const every = Math.max(1, Math.ceil(values.length / most));
+  return values.filter((_, at) => at % every === 0);
 }
 
 /** Where a value stands on a logarithmic axis, 0..1. */

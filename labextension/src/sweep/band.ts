@@ -38,7 +38,9 @@ export function bandNotes(frame: Frame, band: Band | null): SVGElement[] {
     number,
   ];
   /** Words around a place, as far inside the chart as they need. */
-  const note = (text: string, middle: number, y: number): SVGElement => {
+  const note = (told: string, middle: number, y: number): SVGElement => {
+    // Of two stages the first one has to do where there is no room.
+    const text = told.length * LETTER_PX > right - left ? (told.split(" and ")[0] ?? "") : told;
     const half = (text.length * LETTER_PX) / 2;
     const at = Math.max(left + half, Math.min(right - half, middle));
     return words(text, { class: "jsp-series-note", x: at, y, "text-anchor": "middle" });

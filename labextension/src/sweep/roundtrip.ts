@@ -39,11 +39,18 @@ export function roundTrip(doc: SweepDocument, shared: Shared): Part {
     headRow(scene),
     ...[...grouped(groups, keyOf).values()].map((alike) => variantRows(scene, alike)),
   );
+  const opened: Part[] = [];
   const more = groups
     .filter(({ runs }) => runs.length > 0)
-    .map(({ variant, runs }) => expandable(scene, variant, runs, shared));
+    .map(({ variant, runs }) => expandable(scene, variant, runs, shared, opened));
   const node = element("section", "jsp-sweep", table, more.length ? legend(scene) : null, ...more);
-  return { node, paint: () => fitColumns(node) };
+  const paint = (): void => {
+    fitColumns(node);
+    for (const part of opened) {
+      part.paint?.();
+    }
+  };
+  return { node, paint };
 }
 
 function sceneOf(doc: SweepDocument, runs: readonly Run[]): Scene {
@@ -288,6 +295,7 @@ function expandable(
   variant: Variant,
   runs: readonly Run[],
   shared: Shared,
+  opened: Part[],
 ): HTMLElement {
   const node = folded(`Stages of ${variant.title ?? variant.key}`, () => {
     for (const { cold, point, trace } of runs) {
@@ -296,6 +304,7 @@ function expandable(
         const part = waterfall(trace, shared);
         node.append(element("p", "jsp-note", caption), part.node, ...spanDetails(trace));
         part.paint?.();
+        opened.push(part);
       }
     }
   });

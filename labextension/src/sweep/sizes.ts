@@ -48,6 +48,8 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
   const replay = element("div", "jsp-replay");
   let width = 0;
 
+  /** The waterfalls that were opened below. */
+  const opened: Part[] = [];
   const paint = (): void => {
     const whole = node.clientWidth || 720;
     width = Math.max(280, Math.min(CHART_MOST, whole >= WIDE_PX ? whole - SIDE_PX : whole));
@@ -56,14 +58,18 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     const [from, to] = sizeExtent(chartScene(scene), width, scene.sizes);
     input.style.marginLeft = `${from - THUMB_PX / 2}px`;
     input.style.width = `${to - from + THUMB_PX}px`;
+    for (const part of opened) {
+      part.paint?.();
+    }
   };
   const change = (): void => {
+    opened.length = 0;
     paint();
     side.replaceChildren(...atSize(scene));
     words.replaceChildren(...linkNotes(scene));
     legend.replaceChildren(...legendOf(scene).filter((node) => node !== null));
     laws.replaceChildren(...fitTexts(scene));
-    replay.replaceChildren(replayOf(scene, shared));
+    replay.replaceChildren(replayOf(scene, shared, opened));
   };
   const nameOf = (at: number): string => sizeName(doc, sizes[at] ?? scene.size);
   const input = slider(Math.max(0, sizes.length - 1), sizes.indexOf(size), nameOf, (at) => {
@@ -245,7 +251,7 @@ function stackOf(scene: SizeScene, run: Run, longest: number, wire: number | nul
 }
 
 /** The stored waterfalls of the chosen size, each one click away. */
-export function replayOf(scene: SizeScene, shared: Shared): HTMLElement {
+export function replayOf(scene: SizeScene, shared: Shared, opened: Part[]): HTMLElement {
   const stored = scene.variants.flatMap((variant) => {
     const run = runAt(scene, variant.key);
     return run?.trace ? [{ variant, trace: run.trace }] : [];
@@ -256,6 +262,7 @@ export function replayOf(scene: SizeScene, shared: Shared): HTMLElement {
       const part = waterfall(trace, shared);
       node.append(part.node);
       part.paint?.();
+      opened.push(part);
     });
     node.open = variant.key === scene.variant;
     return node;

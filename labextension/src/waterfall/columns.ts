@@ -3,7 +3,7 @@
 import type { DrawnTrace, Row } from "../document/document";
 import * as format from "../document/format";
 import { carriesBytes, familyOf } from "../kit/theme";
-import { type Node, outlineOf, ownOf, type RowNode } from "./outline";
+import { type Node, outlineOf, ownOf, type RowNode, wholeOf } from "./outline";
 
 export interface Column {
   readonly title: string;
@@ -13,7 +13,7 @@ export interface Column {
   readonly name: string;
   text(row: Row, position: number): string;
   /** The same for several rows together. */
-  sum(rows: readonly Pick<RowNode, "row" | "position">[]): string;
+  sum(rows: readonly RowNode[]): string;
   readonly rest: string;
   readonly total: string;
 }
@@ -33,9 +33,15 @@ export function columnsOf(trace: DrawnTrace): Column[] {
       unit: scale.unit,
       name: "busy",
       text: (row) => busy(row.busy_ns),
-      sum: (rows) => busy(rows.reduce((total, { row }) => total + row.busy_ns, 0)),
+      sum: (rows) => busy(wholeOf(rows).busy_ns),
     },
-    { ...perRow, title: "bytes", name: "bytes", text: (row) => sizeText(trace, row) },
+    {
+      ...perRow,
+      title: "bytes",
+      name: "bytes",
+      text: (row) => sizeText(trace, row),
+      sum: (rows) => sizeText(trace, wholeOf(rows)),
+    },
     { ...perRow, title: "rate", name: "rate", text: (row) => rateText(trace, row) },
     { ...perRow, title: "of memcpy", name: "memcpy", text: (row) => memcpyText(trace, row) },
   ];
@@ -43,7 +49,8 @@ export function columnsOf(trace: DrawnTrace): Column[] {
   if (rows.some((row) => row.minor_faults != null)) {
     const text = (row: Row): string =>
       row.minor_faults == null ? unknownIn(trace, row) : format.count(row.minor_faults);
-    columns.push({ ...perRow, title: "page faults", name: "faults", text });
+    const sum = (nodes: readonly RowNode[]): string => text(wholeOf(nodes));
+    columns.push({ ...perRow, title: "page faults", name: "faults", text, sum });
   }
   return columns.filter(
     ({ name, text }) => /^(share)?$/.test(name) || !isEmpty(rows.map((row, at) => text(row, at))),

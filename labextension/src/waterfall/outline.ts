@@ -91,10 +91,27 @@ export function ownOf(node: Node): number {
   return node.kind === "row" ? node.row.self_ns : node.self_ns;
 }
 
-/** The stretches of all rows of a node, and the part of them that they own. */
-export function coverOf(node: Node): { pieces: Piece[]; density: number } {
-  const pieces = joined(rowsIn(node).flatMap(({ row }) => piecesOf(row)));
-  return { pieces, density: densityOf(ownOf(node), pieces) };
+/** The stretches of rows, and the part of them that they own. */
+export function coverOf(nodes: readonly RowNode[]): { pieces: Piece[]; density: number } {
+  const pieces = joined(nodes.flatMap(({ row }) => piecesOf(row)));
+  const own = nodes.reduce((sum, { row }) => sum + row.self_ns, 0);
+  return { pieces, density: densityOf(own, pieces) };
+}
+
+/** The rows of a stage as one; bytes that pass through one part after the other count once. */
+export function wholeOf(nodes: readonly RowNode[]): Row {
+  const rows = nodes.map(({ row }) => row);
+  const sizes = (own: readonly RowNode[]): number[] =>
+    own.flatMap(({ row }) => row.size_bytes ?? []);
+  const own = sizes(nodes.filter(({ isRest }) => isRest));
+  const known = own.length > 0 ? own : sizes(nodes);
+  const faults = rows.flatMap((row) => row.minor_faults ?? []);
+  return {
+    ...(rows.toSorted((a, b) => b.self_ns - a.self_ns)[0] as Row),
+    busy_ns: rows.reduce((sum, row) => sum + row.busy_ns, 0),
+    size_bytes: known.length > 0 ? Math.max(...known) : null,
+    minor_faults: faults.length > 0 ? faults.reduce((sum, each) => sum + each, 0) : null,
+  };
 }
 
 /** The computation that an instant belongs to: the last one that began. */

@@ -13,7 +13,7 @@ import { barText, inUnit } from "./columns";
 import type { Piece } from "./critical";
 import { indent, line, type Scene } from "./line";
 import { openable } from "./open";
-import { type BlockNode, coverOf, type Node, type RowNode, rowsIn } from "./outline";
+import { type BlockNode, coverOf, type Node, type RowNode, rowsIn, wholeOf } from "./outline";
 import { extentPlot, kindOf, type Plot, piecesPlot, rowPlot } from "./plot";
 
 export type ChildrenOf = (row: Row) => Promise<readonly ChildRow[]>;
@@ -71,12 +71,7 @@ function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: Childr
     columns,
     (column) => column.text(row, position),
   );
-  const lane = trace.lanes[row.lane];
-  if (lane !== undefined) {
-    const error = lane.clock_error_ns ? `, clock ±${format.duration(lane.clock_error_ns)}` : "";
-    const place = titled(chip(String(lane.kind || lane.key)), `${lane.key}${error}`);
-    tr.querySelector(".jsp-lane")?.append(place);
-  }
+  laned(trace, tr, row);
   indent(tr, depth);
   magnified(trace, tr, plot, stage);
   const opened = openable(scene, tr, stage, depth, () => childrenOf(row));
@@ -86,27 +81,50 @@ function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: Childr
 }
 
 function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: ChildrenOf): Entry {
-  const { columns } = scene;
+  const { columns, trace } = scene;
   const plot = blockPlot(scene, node);
   const mark = node.kind === "group" ? null : swatch(familyOf(node.stage?.family));
   const share = columns.find((column) => column.name === "share")?.sum(rowsIn(node));
   const told = node.kind === "more" ? `, ${share}\u00a0%` : "";
   const name = element("span", "jsp-stage-name", node.title + told);
-  const tr = line([mark, name], plot.node, columns, (column) => column.sum(rowsIn(node)));
+  const rows = rowsIn(node);
+  const isOne = node.kind === "stage";
+  const tr = line([mark, name], plot.node, columns, (column) =>
+    isOne || ADDED.has(column.name) ? column.sum(rows) : format.NOT_APPLICABLE,
+  );
+  if (isOne) {
+    laned(trace, tr, wholeOf(rows));
+  }
   tr.classList.add(`jsp-block-${node.kind}`);
   indent(tr, depth);
   const fold = twisty(`Rows of ${node.title}`, node.isOpen, scene.refresh);
   openByRow(tr, fold);
   noted(tr, node.title, node.stage?.note);
   const entries = node.nodes.map((each) => entryOf(scene, each, depth + 1, childrenOf));
-  if (node.kind === "stage") {
+  if (isOne) {
     for (const { row } of entries) {
       row.classList.add("jsp-part");
     }
   }
-  const start = coverOf(node).pieces[0]?.[0] ?? 0;
+  const start = coverOf(rows).pieces[0]?.[0] ?? 0;
   const ghosts = node.stage === null ? [] : ghostRows(scene, node.stage, start, depth + 1);
   return { node, row: tr, plot, ghosts, entries, isOpen: fold.isOpen, opened: () => [] };
+}
+
+/** What computations and small stages have in common: their other numbers are those of each. */
+const ADDED = new Set(["", "share", "busy"]);
+
+/** Who did it: the kind of the lane, its key where others of its kind are drawn. */
+function laned(trace: DrawnTrace, tr: HTMLTableRowElement, { lane: at }: Row): void {
+  const lane = trace.lanes[at];
+  if (lane !== undefined) {
+    const drawn = new Set(trace.waterfall.rows.map((row) => row.lane));
+    const same = [...drawn].filter((other) => trace.lanes[other]?.kind === lane.kind);
+    const isNamed = String(lane.key).startsWith("worker ") || same.length < 2;
+    const error = lane.clock_error_ns ? `, clock ±${format.duration(lane.clock_error_ns)}` : "";
+    const name = chip(String((isNamed && lane.kind) || lane.key));
+    tr.querySelector(".jsp-lane")?.append(titled(name, `${lane.key}${error}`));
+  }
 }
 
 /** What a stage contains: on hover, and while the button of its row has the focus. */
@@ -127,8 +145,15 @@ function blockPlot(scene: Scene, node: BlockNode): Plot {
   if (node.kind === "group") {
     return extentPlot(scene, node.extent);
   }
-  const { pieces, density } = coverOf(node);
-  return piecesPlot(scene, node.stage ?? FEW, pieces, density, []);
+  // Grey where it waits, and over that its colour where it works.
+  const [wait, work] = [true, false].map((waits) => {
+    const isOf = ({ row }: RowNode): boolean =>
+      (scene.trace.stages[row.stage]?.waits ?? false) === waits;
+    const { pieces, density } = coverOf(rowsIn(node).filter(isOf));
+    return piecesPlot(scene, { ...(node.stage ?? FEW), waits }, pieces, density, []);
+  }) as [Plot, Plot];
+  work.node.firstElementChild?.after(...wait.node.querySelectorAll(".jsp-bar"));
+  return { ...work, pieces: [...wait.pieces, ...work.pieces] };
 }
 
 /** Outlines of remedies that were tried, below their stage; null is the wall time. */

@@ -328,6 +328,30 @@ def test_a_stage_that_only_some_runs_have_has_no_verdict() -> None:
     assert (found.verdict, found.reason) == ("cannot tell", "only in some of the runs")
 
 
+def test_the_ratio_of_a_stage_is_never_against_the_times_beside_it() -> None:
+    """The run in the middle by its wall time may be the odd one of a stage."""
+    wait = [2, 9, 9, 9, 9], [3, 4, 4, 4, 4]  # the first one is that of the middle run
+    sides = [
+        sweep(
+            tuple(
+                replace(point, stages={"ray.store": ms * MS, "ray.wait": point.wall_ns - ms * MS})
+                for point, ms in zip(
+                    points([MS * t for t in (60, 50, 50, 70, 70)]), own, strict=True
+                )
+            )
+        )
+        for own in wait
+    ]
+
+    found = line(compare(*sides).changes, "ray.store")
+
+    assert (found.before_ns, found.after_ns) == (2 * MS, 3 * MS)
+    assert (found.ratio, found.verdict) == (1.5, "cannot tell")
+    assert found.low
+    assert found.high
+    assert found.low < 1 < found.high
+
+
 def test_a_tiny_stage_gets_no_verdict() -> None:
     """A stage of a thousandth that doubles is not worth an alarm, and costs the others nothing."""
     plain = sweep(points(walls("a")))
