@@ -38,8 +38,12 @@ _BACKGROUND = ("import", "gc", "python.wait", "python.code", "recording")
 _AMPLIFIED = 2
 #: Stages of which the number of tasks is worth more than their bytes.
 _OF_TASKS = ("dask.schedule", "dask.queue", "dask.execute")
-#: What Dask does for the code and for the tasks themselves; all else of it is its own work.
-_OF_THE_USER = ("dask.construct", "dask.execute", "dask.transfer", "dask.spill", "dask.scatter")
+#: What Dask does for the code and for the tasks themselves; all else of it is its own work. What
+#: blocks a loop is none of it.
+_OF_THE_USER = (
+    *("dask.construct", "dask.execute", "dask.transfer", "dask.spill", "dask.scatter"),
+    "dask.blocked",
+)
 _HALF = 0.5
 #: What waits for tasks, and is no explanation where those could not be seen.
 _WAITS_FOR_TASKS = ("ray.wait", "ray.fetch", "python.wait")

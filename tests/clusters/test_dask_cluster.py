@@ -250,11 +250,10 @@ def test_workers_that_have_nothing_to_do_count(outside_client: Client) -> None:
 
 @pytest.mark.parametrize("role", ["scheduler", "worker"])
 def test_a_blocked_event_loop_owns_its_time(outside_client: Client, role: str) -> None:
-    """A loop that slept was told as socket writes, as task reports or as tasks that were sent."""
+    """A loop that slept was told as socket writes, task reports or as what takes a graph in."""
     run = {"scheduler": outside_client.run_on_scheduler, "worker": outside_client.run}[role]
     with stage_recording("x") as recording:
         futures = outside_client.map(operator.neg, range(9), pure=False)
-        time.sleep(0.2)  # what takes a graph in owns the time until it is done, blocked or not
         run(time.sleep, BLOCKED_S)
         outside_client.gather(futures)
 

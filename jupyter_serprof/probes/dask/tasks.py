@@ -24,6 +24,8 @@ _BLOCKED = "dask.blocked"
 _READ = "dask.communicate.read"
 #: A shorter rest of what stood still is between two steps of known work.
 _STOOD_NS = 50_000_000
+#: Of a loop that stood still; of one that takes a graph in more is known.
+_UNKNOWN_SHARE = 0.8
 _REPORTS = ("task-finished", "task-erred")
 #: Times of a message that one side never saw.
 _MOST_WIRES = 8_000
@@ -47,10 +49,10 @@ def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
     where = _Places(run, cluster, report, suffix)
     for entry in (*report["spans"], *report["blocks"]):
         where.add(entry)
-    _cut_envelopes(run, where)
     _note_cloudpickles(run, report)
     _add_messages(where)
     _cut_blocked(run, report)
+    _cut_envelopes(run, where)
     _tell_ready(where)
     _add_outstanding(where)
     if report["is_folded"]:
@@ -63,12 +65,13 @@ def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
 
 
 def _cut_envelopes(run: Page, where: _Places) -> None:
-    """Leave out of what takes a graph in the time in which it waits for its own helper thread.
+    """Leave out of what takes a graph in the time in which it waits: for its helper, or its loop.
 
     The pieces that follow are children of the first one: it is still one graph.
     """
     lane, helper = where.scheduler(SCHEDULER), where.scheduler(OFFLOAD)
-    helped = sorted((draft.start, draft.end) for draft in run.drafts if draft.lane == helper)
+    waits = (d for d in run.drafts if d.lane == helper or (d.lane, d.stage) == (lane, _BLOCKED))
+    helped = sorted((draft.start, draft.end) for draft in waits)
     for draft in [d for d in run.drafts if d.lane == lane and d.stage == "dask.schedule"]:
         whole = Piece(draft.start, draft.end, Seen(draft.stage, draft.name))
         pieces = list(gaps_filled([whole], helped))
@@ -79,15 +82,24 @@ def _cut_envelopes(run: Page, where: _Places) -> None:
 
 
 def _cut_blocked(run: Page, report: Mapping[str, Any]) -> None:
-    """Leave of the time in which a loop stood still what no work on it explains."""
+    """Leave of the time in which a loop stood still what no work on it, or beside it, explains.
+
+    Taking a graph in is a step of it only where smaller steps are seen: else it waited itself. Its
+    helper thread may hold the interpreter.
+    """
     blocked = [draft for draft in run.drafts if draft.stage == _BLOCKED]
     run.drafts[:] = [draft for draft in run.drafts if draft.stage != _BLOCKED]
     known = [draft for draft in run.drafts if draft.stage != _READ]
     collector = run.threads.get(report["loop_thread"])  # of a scheduler in this process
     for draft in blocked:
-        works = [d for d in known if d.lane == draft.lane or (d.lane, d.stage) == (collector, "gc")]
+        lanes = draft.lane, f"{draft.lane}/offload"
+        works = [d for d in known if d.lane in lanes or (d.lane, d.stage) == (collector, "gc")]
         whole = Piece(draft.start, draft.end, Seen(draft.stage, draft.name))
-        for start, end, _ in gaps_filled([whole], sorted((d.start, d.end) for d in works)):
+        steps = sorted((d.start, d.end) for d in works if d.stage != "dask.schedule")
+        left = [*gaps_filled([whole], steps)]
+        if sum(end - start for start, end, _ in left) < _UNKNOWN_SHARE * (draft.end - draft.start):
+            left = [*gaps_filled([whole], sorted((d.start, d.end) for d in works))]
+        for start, end, _ in left:
             if end - start >= _STOOD_NS:
                 run.drafts.append(Draft(_BLOCKED, draft.name, draft.lane, start, end, _ROLE))
 
