@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,8 @@ from jupyter_serprof.model.document import MIME_TYPE
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from playwright.sync_api import Locator, Page
 
     from browser.screen import Screen
 
@@ -28,12 +31,24 @@ print('before')
 load(0).compute()
 delayed(sum)([load(x) for x in range(10)]).compute()
 print('after')"""
+SLEEPS = "%%serprof\npickle.dumps([1])\ntime.sleep(300)"
+CLEARED = "%%serprof\npickle.dumps([1])\ntime.sleep(4)\nprint('after')\n'a value'"
 OUTPUTS = (
     """() => globalThis.jupyterapp.shell.currentWidget.content.widgets[1].model.outputs.toJSON()"""
 )
 
 #: Not waited for.
-RUN = "() => { globalThis.jupyterapp.commands.execute('notebook:run-all-cells'); }"
+RUN, CLEAR, RESTART = (
+    f"() => {{ {what}; }}"
+    for what in (
+        *(
+            f"globalThis.jupyterapp.commands.execute('{name}')"
+            for name in ("notebook:run-all-cells", "notebook:clear-all-cell-outputs")
+        ),
+        "globalThis.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()",
+    )
+)
+SAVED = "() => globalThis.jupyterapp.commands.execute('docmanager:save')"
 READY = """() =>
   globalThis.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === "idle\""""
 
@@ -57,20 +72,26 @@ def test_a_line_grows_while_the_cell_waits_and_becomes_the_picture(
     assert [MIME_TYPE in one.get("data", {}) for one in outputs] == [False, True, False]
 
 
+def waiting(screen: Screen, jupyter: str, path: Path, code: str) -> tuple[Page, Locator]:
+    """Open a notebook, run its cell, and return the page and the button of the line."""
+    start = "%load_ext jupyter_serprof\nimport pickle, time"
+    write_notebook(path, [code_cell(start), code_cell(code)])
+    open_lab = partial(screen.open_lab, anew=True)  # others leave their kernels
+    page = (screen.open_notebook if "notebook" in path.name else open_lab)(jupyter, path.name)
+    page.wait_for_function(READY)
+    page.evaluate(RUN)
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    stop.wait_for()
+    return page, stop
+
+
 @pytest.mark.parametrize("host", ["lab", "notebook"])
 def test_stop_beside_the_line_interrupts_the_kernel(
     screen: Screen, jupyter: str, jupyter_root: Path, host: str
 ) -> None:
     """A click is heard while the thread of the cells is blocked; what was measured is drawn."""
-    start = "%load_ext jupyter_serprof\nimport pickle, time"
-    sleeps = "%%serprof\npickle.dumps([1])\ntime.sleep(300)"
-    write_notebook(jupyter_root / "stops.ipynb", [code_cell(start), code_cell(sleeps)])
-    page = (screen.open_lab if host == "lab" else screen.open_notebook)(jupyter, "stops.ipynb")
+    page, stop = waiting(screen, jupyter, jupyter_root / f"stops-{host}.ipynb", SLEEPS)
 
-    page.wait_for_function(READY)
-    page.evaluate(RUN)
-    stop = page.get_by_role("button", name="Stop", exact=True)
-    stop.wait_for()
     screen.shoot("-line")
     stop.click(delay=100)
     screen.drawn()
@@ -80,3 +101,37 @@ def test_stop_beside_the_line_interrupts_the_kernel(
     outputs = page.evaluate(OUTPUTS)
     assert MIME_TYPE in outputs[0]["data"]
     assert outputs[1]["ename"] == "KeyboardInterrupt"
+
+
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_a_line_of_a_kernel_that_is_gone_has_no_stop(
+    screen: Screen, jupyter: str, jupyter_root: Path, host: str
+) -> None:
+    """After some seconds; in the file, opened again, too."""
+    page, stop = waiting(screen, jupyter, jupyter_root / f"gone-{host}.ipynb", SLEEPS)
+    old = page.get_by_text("(no news since)")
+
+    is_old = [old.is_visible()]
+    page.evaluate(RESTART)
+    for _ in range(2):
+        old.wait_for()
+        is_old += [old.is_visible(), not stop.is_visible()]
+        screen.shoot("-gone")
+        page.evaluate(SAVED)
+        page.reload()
+
+    assert is_old == [False, True, True, True, True]
+
+
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_a_picture_comes_where_outputs_were_cleared(
+    screen: Screen, jupyter: str, jupyter_root: Path, host: str
+) -> None:
+    page, _ = waiting(screen, jupyter, jupyter_root / f"cleared-{host}.ipynb", CLEARED)
+
+    page.evaluate(CLEAR)
+    screen.drawn()
+    screen.shoot("-cleared")
+
+    outputs = page.evaluate(OUTPUTS)
+    assert [MIME_TYPE in one.get("data", {}) for one in outputs] == [False, False, True]

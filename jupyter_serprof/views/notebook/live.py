@@ -22,23 +22,30 @@ from jupyter_serprof.views.notebook.widget import front_end, widget_for
 
 _KERNELS = ("jupyter", "vscode", "colab")
 _FRESH_LINE = "\r\x1b[K"
+#: A kernel that dies, and a page that is loaded anew, leave the last line for ever, also in the
+#: file: each line has its Stop for so long, then it says that it is old; without styles at once.
+_NEWS_S = 6
+_NEWS = (
+    "<style>@keyframes s1{{0%{{visibility:visible}}}}"
+    "@keyframes s0{{0%,to{{visibility:hidden}}}}</style>"
+    '<div style="max-width:40em;min-height:3em">{}{}'
+    f'<span style="animation:s0 {_NEWS_S}s"> (no news since)</span>{{}}</div>'
+)
 #: JupyterLab and Notebook 7 run a command for a click; a kernel that waits answers no comm.
 _BUTTON = (
-    '<button style="float:right" title="Interrupts the kernel (I, I)"'
+    f'<button style="float:right;visibility:hidden;animation:s1 {_NEWS_S}s"'
+    ' title="Interrupts the kernel"'
     ' data-commandlinker-command="kernelmenu:interrupt">Stop</button>'
 )
 #: A button that is drawn anew between press and release is not clicked: it stays so long, s.
 _STAYS_S = 1.0
 _HOW = {"jupyter": "", "terminal": "; Ctrl-C stops", "none": "; Ctrl-C stops"}
-_LINE = (
-    '<div style="max-width:40em"><div>{}</div>'
+_BAR = (
     '<div role="progressbar" aria-valuenow="{}" aria-label="done, %" style="height:6px;'
-    'margin-top:4px;background:#8883"><div style="height:6px;width:{}%;background:{}"></div>'
-    "</div></div>"
+    'background:#8883"><div style="height:6px;width:{}%;background:{}"></div></div>'
 )
-_NO_BAR = '<div style="max-width:40em">{}</div>'
 #: An update stays below a thousand bytes.
-_MOST_CHARACTERS, _FEW_CHARACTERS = 280, 80
+_MOST_CHARACTERS, _FEW_CHARACTERS = 220, 80
 #: The one that shows a line, until it is forgotten; those inside of it are silent.
 _SHOWN: WeakSet[Live] = WeakSet()
 
@@ -85,14 +92,14 @@ class Live:
             if facts.is_over and self._name:
                 self.close()
             elif facts.is_over and self._handle is not None:
-                self._put({"text/plain": f"{seconds_text(facts.ran_s)}; making the picture"})
+                self._put(_line(facts, f"{seconds_text(facts.ran_s)}; making the picture"))
             elif self._hooks is not None:
                 if self not in _SHOWN:
                     self._hooks.append(self._heard)
                 _SHOWN.add(self)
                 if facts.ran_s >= self._next_s:
                     self._next_s = facts.ran_s + _STAYS_S
-                    self._put(_line(facts))
+                    self._put(_line(facts, _said(facts), _button()))
             elif _is_terminal():
                 _SHOWN.add(self)
                 self._is_on_terminal = True
@@ -182,12 +189,12 @@ def _said(facts: LiveFacts) -> str:
     return f"{facts}{_HOW.get(front_end(), '; to stop: interrupt the kernel')}"
 
 
-def _line(facts: LiveFacts) -> dict[str, str]:
-    line = _said(facts)
+def _button() -> str:
+    return _BUTTON if front_end() == "jupyter" else ""
+
+
+def _line(facts: LiveFacts, line: str, button: str = "") -> dict[str, str]:
     said = escape(line) if len(escape(line)) < _MOST_CHARACTERS else escape(line[:_FEW_CHARACTERS])
-    said = f"{_BUTTON}{said}" if front_end() == "jupyter" else said
-    shown = _NO_BAR.format(said)
-    if facts.share is not None:
-        done = round(100 * facts.share)
-        shown = _LINE.format(said, done, done, family_color("execute"))
-    return {"text/plain": line, "text/html": shown}
+    done = None if facts.share is None else round(100 * facts.share)
+    bar = "" if done is None else _BAR.format(done, done, family_color("execute"))
+    return {"text/plain": line, "text/html": _NEWS.format(button, said, bar)}
