@@ -42,6 +42,7 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
 
   #pages(): Pick<Host, "page"> {
     const { page } = preferences;
+    const titleOf = (doc: unknown): string => (isObject(doc) ? textOf(doc.name) : "");
     return page === null ? {} : { page: (doc) => page(titleOf(doc), doc, this.#data) };
   }
 
@@ -53,10 +54,6 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
     this.#view = null;
     super.dispose();
   }
-}
-
-function titleOf(document: unknown): string {
-  return isObject(document) ? textOf(document.name) : "";
 }
 
 /** Enter and Space press the focused button; the notebook would begin to edit the cell instead. */

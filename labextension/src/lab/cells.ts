@@ -1,9 +1,11 @@
-/** Run the active cell with a cell magic on top of it. */
+/** Run the active cell with a cell magic on top of it; keep the picture of one that was cleared. */
 
 import { Notification } from "@jupyterlab/apputils";
-import type { Cell } from "@jupyterlab/cells";
+import type { Cell, CodeCell } from "@jupyterlab/cells";
 import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
+import { isObject, MIME_TYPE } from "../document/document";
 import { type CellMagic, withMagic } from "./magic";
+import { profilesOfCell } from "./profiles";
 
 export async function runWithMagic(panel: NotebookPanel, magic: CellMagic): Promise<void> {
   const { content: notebook, sessionContext } = panel;
@@ -35,6 +37,23 @@ function tellMissing(kernel: string): void {
   Notification.error(`${where}. Run in a cell: %pip install jupyter_serprof`, { autoClose: false });
 }
 
-export function isCode(cell: Cell | null): cell is Cell {
+/** JupyterLab forgets the place of a line where outputs are cleared: its picture is added anew. */
+export function keepPictures({ content, sessionContext }: NotebookPanel): void {
+  sessionContext.iopubMessage.connect((_, message) => {
+    const { data } = message.content as { data?: unknown };
+    if (message.header.msg_type !== "update_display_data" || !isObject(data) || !data[MIME_TYPE]) {
+      return;
+    }
+    const { msg_id } = message.parent_header as { msg_id?: string };
+    const cell = content.widgets
+      .filter(isCode)
+      .find(({ outputArea: { future } }) => future?.msg.header.msg_id === msg_id);
+    if (cell !== undefined && profilesOfCell(cell).length === 0) {
+      cell.outputArea.model.add({ ...message.content, output_type: "display_data" });
+    }
+  });
+}
+
+export function isCode(cell: Cell | null): cell is CodeCell {
   return cell !== null && !cell.isDisposed && cell.model?.type === "code";
 }

@@ -26,12 +26,8 @@ export interface Surroundings {
 
 export function addCommands(around: Surroundings): void {
   addCellCommand(around, "serprof:profile-cell", "Profile this cell", "%%serprof");
-  addCellCommand(
-    around,
-    "serprof:stages-of-cell",
-    "Stages of cell with %%graphstages",
-    "%%graphstages",
-  );
+  const stages = "Stages of cell with %%graphstages";
+  addCellCommand(around, "serprof:stages-of-cell", stages, "%%graphstages");
   add(around, "serprof:open-panel", "Open the profiles of this notebook", {
     isEnabled: () => true,
     execute: () => around.app.shell.activateById(around.panel().id),
@@ -124,11 +120,10 @@ function chosenFiles({ browsers }: Surroundings): string[] {
 }
 
 async function compareFiles(around: Surroundings): Promise<void> {
-  const { app } = around;
-  const files = chosenFiles(around).map((path) => comparedFile(app, path));
+  const files = chosenFiles(around).map((path) => comparedFile(around.app, path));
   const [before, after] = await Promise.all(files);
   if (before && after) {
-    await openComparison(app, before, after);
+    await openComparison(around.app, before, after);
   }
 }
 

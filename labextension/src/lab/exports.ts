@@ -11,15 +11,10 @@ export async function exported(profile: Profile, kind: ExportKind): Promise<Blob
     return new Blob([JSON.stringify(profile.document)], { type: "application/json" });
   }
   const { title, document, data } = profile;
-  const picture = pictureOf(data);
-  if (kind === "png") {
-    return picture === null ? null : pngBlob(picture);
+  if (kind === "html") {
+    return offlinePage(title, document, data);
   }
-  return offlinePage(title, document, data);
-}
-
-function pngBlob(base64: string): Blob {
-  return new Blob([Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0))], {
-    type: "image/png",
-  });
+  const picture = pictureOf(data);
+  const bytes = Uint8Array.from(atob(picture ?? ""), (sign) => sign.charCodeAt(0));
+  return picture === null ? null : new Blob([bytes], { type: "image/png" });
 }

@@ -1,6 +1,6 @@
 /** The side panel: the profiles of the current notebook, one of them pinned as baseline. */
 
-import type { INotebookTracker, Notebook } from "@jupyterlab/notebook";
+import type { INotebookTracker } from "@jupyterlab/notebook";
 import { DisposableDelegate, type IDisposable } from "@lumino/disposable";
 import { Debouncer } from "@lumino/polling";
 import { Widget } from "@lumino/widgets";
@@ -82,16 +82,11 @@ export class ProfilesPanel extends Widget {
     this.#paint();
   }
 
-  #notebook(): Notebook | null {
-    const panel = this.#tracker.currentWidget;
-    return panel === null || panel.isDisposed ? null : panel.content;
-  }
-
   #paint(): void {
     if (this.isDisposed) {
       return;
     }
-    this.#profiles = profilesOf(this.#notebook());
+    this.#profiles = profilesOf(this.#tracker.currentWidget?.content ?? null);
     const shown = JSON.stringify(this.#profiles.map((profile) => this.#textOf(profile)));
     if (shown !== this.#shown) {
       this.#shown = shown;

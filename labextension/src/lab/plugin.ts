@@ -12,6 +12,7 @@ import { ISettingRegistry } from "@jupyterlab/settingregistry";
 
 import "../../style/lab.css";
 import { preferences } from "../hosts/preferences";
+import { keepPictures } from "./cells";
 import { addCommands, saveProfile } from "./commands";
 import { openComparison } from "./compare";
 import { drawControls } from "./controls";
@@ -33,8 +34,10 @@ function activate(
   browsers: IFileBrowserFactory | null,
 ): void {
   preferences.page = offlinePage;
-  tracker.forEach(drawControls);
-  tracker.widgetAdded.connect((_, notebook) => drawControls(notebook));
+  for (const meet of [drawControls, keepPictures]) {
+    tracker.forEach(meet);
+    tracker.widgetAdded.connect((_, notebook) => meet(notebook));
+  }
   const panel = new ProfilesPanel(tracker, {
     jump: (profile) => void jump(app, tracker, profile),
     compare: (before, after) => void openComparison(app, before, after),

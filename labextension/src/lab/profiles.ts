@@ -30,10 +30,8 @@ type Read = Pick<Profile, "data" | "document" | "sizeBytes">;
 const read = new WeakMap<object, Read | null>();
 
 export function profilesOf(notebook: Notebook | null): Profile[] {
-  if (notebook === null || notebook.isDisposed || notebook.model === null) {
-    return [];
-  }
-  return notebook.widgets.flatMap(profilesOfCell);
+  const isThere = notebook?.isDisposed === false && notebook.model !== null;
+  return isThere ? notebook.widgets.flatMap(profilesOfCell) : [];
 }
 
 export function profilesOfCell(cell: Cell): Profile[] {
@@ -46,15 +44,11 @@ export function profilesOfCell(cell: Cell): Profile[] {
   if (outputs === null || outputs.isDisposed) {
     return [];
   }
-  const found: Profile[] = [];
-  for (let place = 0; place < outputs.length; place += 1) {
-    const output = outputs.get(place);
+  const each = Array.from({ length: outputs.length }, (_, place) => outputs.get(place));
+  return each.flatMap((output, place) => {
     const carried = output ? carriedBy(output) : null;
-    if (carried !== null) {
-      found.push({ ...carried, ...named(carried.document, model), cell, place, output });
-    }
-  }
-  return found;
+    return carried ? [{ ...carried, ...named(carried.document, model), cell, place, output }] : [];
+  });
 }
 
 function carriedBy(output: IOutputModel): Read | null {
@@ -64,9 +58,8 @@ function carriedBy(output: IOutputModel): Read | null {
   }
   const { data } = output;
   const document: unknown = data[MIME_TYPE];
-  const carried = isObject(document)
-    ? { data, document, sizeBytes: JSON.stringify(document).length }
-    : null;
+  const sizeBytes = isObject(document) ? JSON.stringify(document).length : 0;
+  const carried = sizeBytes ? { data, document, sizeBytes } : null;
   read.set(output, carried);
   return carried;
 }
