@@ -45,7 +45,7 @@ _BAR = (
     'background:#8883"><div style="height:6px;width:{}%;background:{}"></div></div>'
 )
 #: An update stays below a thousand bytes.
-_MOST_CHARACTERS, _FEW_CHARACTERS = 220, 80
+_MOST_CHARACTERS, _FEW_CHARACTERS = 220, 40
 #: The one that shows a line, until it is forgotten; those inside of it are silent.
 _SHOWN: WeakSet[Live] = WeakSet()
 
