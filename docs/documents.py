@@ -13,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+import programs
+
 from jupyter_serprof.analysis.spans import longest
 from jupyter_serprof.model import Trace, load, save_document
 from jupyter_serprof.views.notebook.thin import embedded
@@ -26,6 +28,7 @@ MOST_SPANS, MOST_ROWS = 150, 12
 def main(folder: str) -> None:
     """Write ``documents/FINDING@ENTRY.serprof.json`` from the documents of a run of the corpus.
 
+    Those that docs/programs.py records stay.
     Of several entries with a finding it is the first one that is about it, else the first one in
     which it is told before others.
     """
@@ -34,15 +37,19 @@ def main(folder: str) -> None:
         path = Path(folder, f"{entry.name}.serprof.json")
         trace = load(path) if path.exists() else None
         for at, finding in enumerate(trace.findings if isinstance(trace, Trace) else ()):
+            if finding.rule in programs.RULES:
+                continue
             rank = (finding.rule != entry.rule, at)
             if finding.rule not in best or rank < best[finding.rule][0]:
                 best[finding.rule] = rank, entry.name, trace
     HERE.mkdir(exist_ok=True)
     for rule, (_, name, trace) in best.items():
-        save_document(_small(trace), HERE / f"{rule}@{name}.serprof.json")
+        for old in HERE.glob(f"{rule}@*"):
+            old.unlink()
+        save_document(small(trace), HERE / f"{rule}@{name}.serprof.json")
 
 
-def _small(trace: Trace) -> Trace:
+def small(trace: Trace) -> Trace:
     """Cut it to what a page shows; every total stays exact."""
     trace = embedded(trace)
     tables = tuple(replace(table, rows=table.rows[:MOST_ROWS]) for table in trace.tables[:3])

@@ -1,22 +1,24 @@
 """The pages: each finding has one, none lacks its finding; what is to be typed is right."""
 
-import ast
 import inspect
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pytest
+from shells import Ran, Shell
 
 import jupyter_serprof as sp
 from jupyter_serprof.cli import understood
-from jupyter_serprof.magics.options import SYNTAXES, parse
-from jupyter_serprof.magics.together import check
 from jupyter_serprof.views.kit.pages import finding_page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,11 +27,22 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "notebooks/README.md")),
     *sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs/causes.md", ROOT / "docs/faults.md"}),
 ]
-_FENCE = re.compile(r"(?ms)^```(?P<language>\S*)[^\n]*\n(?P<text>.*?)^```$")
+_FENCE = re.compile(
+    r"(?ms)^(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?"
+    r"```(?P<language>\S*)[^\n]*\n(?P<text>.*?)^```$"
+)
 _TYPED = re.compile(r"(?m)^\| `(?P<line>%[^`]+)`")
 #: What is no code to run: output, and changes that are shown as such.
 SHOWN = {"text", "diff", "toml", "{include}", "{toctree}"}
 PROGRAMS = {"pip", "uv", "python3", "~/.uv/bin/pip", "~/.uv/bin/uv", "bash", "serprof"}
+#: What stands in commands; smaller than what a user would take.
+FILES = {
+    "script.py": "import pickle\npickle.dumps(list(range(10**4)))\n",
+    "package/module.py": "import pickle\n",
+    "old.py": "import pickle\n",
+    "new.py": "import pickle\n",
+}
+LESS = {"1e8:12": "1e4:2", "--repeat 15": "--repeat 3", "all a": "pickle,cloudpickle a"}
 #: They would take minutes or clusters; the call is held against the signature.
 SLOW = {
     *("chunk_sweep", "compare", "graphstages", "load", "resume", "roundtrip", "save", "sweep"),
@@ -38,18 +51,20 @@ SLOW = {
 _PATH = re.compile(r"(tests|docs|notebooks|labextension|\.ci)(/[\w./-]+)?")
 
 
-def blocks(path: Path) -> Iterator[tuple[str, str]]:
+def blocks(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield language, text, and why it is not run, of each."""
     text = path.read_text("utf-8")
-    yield from ((found["language"], found["text"]) for found in _FENCE.finditer(text))
-    yield from (("ipython", found["line"].replace("\\|", "|")) for found in _TYPED.finditer(text))
+    yield from ((f["language"], f["text"], f["reason"] or "") for f in _FENCE.finditer(text))
+    lines = (found["line"].replace("\\|", "|") for found in _TYPED.finditer(text))
+    yield from (("ipython", line, "tests/clusters" * ("--objects" in line)) for line in lines)
 
 
-def of(*languages: str) -> list[Any]:
+def of(language: str, *, is_run: bool = True) -> list[Any]:
     return [
         pytest.param(text, id=f"{path.parent.name}/{path.name}-{at}")
         for path in PAGES
-        for at, (language, text) in enumerate(blocks(path))
-        if language in languages
+        for at, (kind, text, reason) in enumerate(blocks(path))
+        if kind == language and not (is_run and reason)
     ]
 
 
@@ -76,11 +91,37 @@ def test_every_finding_has_a_page_and_no_page_lacks_its_finding(
     assert {key.partition(".")[0] for key in keys if not finding_page(key)} <= {"plugin"}
 
 
+def test_every_finding_has_its_picture_gain_and_source_or_why_it_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was recorded is told from what was made; a reason stands only where nothing was."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    findings: Any = import_module("pages.findings")
+    monkeypatch.setattr("pages.pictures.block", lambda _: "PICTURE")
+    wanted = {
+        "picture": r"\nPICTURE\n(Measured on two cores\. \S|Artificial: )",
+        "gain": r"## What it gains\n\n(\|.*\n\|---.*\n(.*\n)*?\|.* [\d.]+x \||[^|\n]{40,})",
+        "source": r"## Read on\n\n.*\n\n(- \[.+\]\((https://|\.\./).*\n)+$",
+    }
+
+    pages = {path: text for path, text in findings.pages(ROOT).items() if "." in path[:-3]}
+    lacks = [
+        (path, it)
+        for path, text in pages.items()
+        for it in wanted
+        if not re.search(wanted[it], text)
+    ]
+    reasons = {key for key, known in findings.sources().items() if "gain" in known}
+
+    assert lacks == []
+    assert [key for key in reasons if "| times faster |" in pages[f"findings/{key}.md"]] == []
+
+
 def test_every_block_says_whether_it_is_typed_or_shown() -> None:
     """A language for each, and no block by indentation, which has none."""
     known = {*SHOWN, "python", "ipython", "sh"}
 
-    strange = {(p.name, kind) for p in PAGES for kind, _ in blocks(p) if kind not in known}
+    strange = {(p.name, kind) for p in PAGES for kind, *_ in blocks(p) if kind not in known}
     around = {path.name: _FENCE.sub("", path.read_text("utf-8")) for path in PAGES}
     bare = [name for name, text in around.items() if re.search(r"\n\n    [^ -]", text)]
 
@@ -102,22 +143,26 @@ def test_code_of_the_pages_runs(text: str, monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 @pytest.mark.parametrize("text", of("ipython"))
-def test_lines_of_the_pages_are_understood(text: str) -> None:
-    """A magic with options that exist and go together; else Python."""
-    rest = []
-    for line in text.splitlines():
-        magic, _, typed = line.lstrip("%").partition(" ")
-        if not line.startswith("%"):
-            rest.append(line)
-        elif magic in SYNTAXES:
-            check(parse(typed, SYNTAXES[magic]), SYNTAXES[magic])
-        else:
-            assert magic == "load_ext"
+def test_lines_of_the_pages_run(
+    text: str, shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In a shell with their names, small, by threads; without Ray, whose tests run theirs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("distributed.Client", lambda **_: None)
+    x = da.ones((8, 8), chunks=4)
+    ray = SimpleNamespace(get=lambda ref: ref, put=lambda value: value)
+    before = sp.roundtrip([1], ["pickle"], repeat=1)
+    shell.user_ns |= {"np": np, "ray": ray, "a": np.ones(9), "x": x, "y": x + 1, "f": list}
+    shell.user_ns |= {"before": before, "make": lambda n: da.ones(9000, chunks=n)}
+    for much, less in LESS.items():
+        text = text.replace(much, less)
 
-    ast.parse("\n".join(rest))
+    ran = Ran(shell, f"{text}\nx" if text.startswith("%%") else text)
+
+    assert (ran.result.success, "Error" in ran.err) == (True, False), ran.err
 
 
-@pytest.mark.parametrize("text", of("sh"))
+@pytest.mark.parametrize("text", of("sh", is_run=False))
 def test_commands_of_the_pages_name_what_is_there(text: str) -> None:
     """Programs, groups, extras, files; our own command with options that it has."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -132,3 +177,22 @@ def test_commands_of_the_pages_name_what_is_there(text: str) -> None:
         elif words[0] != "pip":
             named = [word for word in words if _PATH.fullmatch(word) and "/" in word]
             assert [word for word in named if not (ROOT / word).exists()] == []
+
+
+@pytest.mark.parametrize("text", of("sh"))
+def test_commands_of_the_pages_run(
+    text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of our own command, run twice; the others say in a comment why they are not."""
+    monkeypatch.chdir(tmp_path)
+    for name, program in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(program, "utf-8")
+
+    for line in text.splitlines():
+        program, *words = shlex.split(line)
+        if words[-1] in FILES or "old.py" in words:
+            words = ["--repeat", "1", *(w for w in words if w not in {"--repeat", "15"})]
+        done = subprocess.run([sys.executable, "-m", "jupyter_serprof", *words], check=False)
+        # Whether the machine took as long both times is not what is tested.
+        assert (program, done.returncode <= ("--fail-above" in words)) == ("serprof", True)

@@ -1,4 +1,7 @@
-"""What tests/corpus knows of a finding: the slow code, its faster twin, page, gain."""
+"""What programs know of a finding: the slow code, its faster twin, page, gain.
+
+They are those of tests/corpus, with docs/causes.md, and of docs/programs.py, with docs/pairs.md.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import programs
+
 from tests.corpus import Entry, entries
+
+from .sources import sources
 
 _PAGES = {
     "ray": "https://docs.ray.io/en/latest/{}.html",
@@ -35,15 +42,18 @@ class Case:
     gain: str
     slow: str
     fast: str
+    #: Where the programs are, and what measures them.
+    place: str
+    command: str
 
     @property
     def link(self) -> str:
-        """The page of the library as a link, or its name where its address is not known."""
+        """The page of the library as a link."""
         cluster, _, page = self.page.partition(": ")
         path, _, anchor = page.partition("#")
+        if path in sources()["addresses"]:
+            return f"[{path}]({sources()['addresses'][path]})"
         kind = "distributed" if path.startswith("distributed/") else cluster
-        if "." in path.partition("/")[0] or kind not in _PAGES:
-            return page
         address = _PAGES[kind].format(path.removeprefix("distributed/"))
         if not anchor:
             return f"[{path}]({address})"
@@ -52,14 +62,16 @@ class Case:
 
 @cache
 def cases(root: Path) -> tuple[Case, ...]:
-    """Return all of them, as the corpus and docs/causes.md have them."""
+    """Return all of them, as the programs and the two tables have them."""
     rows = {row["title"]: row for row in _rows(root)}
     pictures = {path.name.partition(".serprof")[0] for path in (root / "docs/documents").iterdir()}
-    return tuple(_case(e, rows.get(e.title), pictures) for e in entries([]) if e.rule)
+    known = [e for e in (*entries([]), *programs.ENTRIES) if e.rule]
+    return tuple(_case(entry, rows.get(entry.title), pictures) for entry in known)
 
 
 def _rows(root: Path) -> Iterator[dict[str, str]]:
-    for line in (root / "docs/causes.md").read_text("utf-8").splitlines():
+    texts = ((root / f"docs/{name}.md").read_text("utf-8") for name in ("causes", "pairs"))
+    for line in "".join(texts).splitlines():
         if (match := _ROW.fullmatch(line)) and match["title"] != "antipattern":
             yield match.groupdict("")
 
@@ -69,12 +81,18 @@ def _case(entry: Entry, row: dict[str, str] | None, pictures: set[str]) -> Case:
     prepare = inspect.unwrap(entry.prepare)
     source = inspect.getsource(prepare)
     (function,) = ast.parse(source).body
-    is_seen = f"{entry.rule}@{entry.name}" in pictures
+    is_own = entry in programs.ENTRIES
+    is_seen = is_own or f"{entry.rule}@{entry.name}" in pictures
     told = (entry.rule if row is None or is_seen else row["rule"], row["gain"] if row else "")
     around = _around(prepare.__module__)
     is_function = isinstance(function, ast.FunctionDef)
-    programs = _programs(function, source, around) if is_function else ("", "")
-    return Case(entry.name, entry.title, entry.page, *told, *programs)
+    texts = _programs(function, source, around) if is_function else ("", "")
+    made = (
+        ("docs/programs.py", f"python docs/programs.py {entry.name}")
+        if is_own
+        else ("tests/corpus", f"python -m tests.corpus {entry.name} --pairs 5")
+    )
+    return Case(entry.name, entry.title, entry.page, *told, *texts, *made)
 
 
 def _programs(function: ast.FunctionDef, source: str, around: dict[str, str]) -> tuple[str, str]:
@@ -131,7 +149,11 @@ def _around(module: str) -> dict[str, str]:
     source = inspect.getsource(sys.modules[module])
     nodes = ast.parse(source).body
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
-    plain = [f for f in functions if "entry(" not in ast.unparse(f).partition("def ")[0]]
+    plain = [
+        f
+        for f in functions
+        if not re.search("entry|twins|shown", ast.unparse(f).partition("def ")[0])
+    ]
     return {node.name: _text(node, source) for node in plain}
 
 

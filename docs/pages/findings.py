@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import programs
+
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings import RULES
 from jupyter_serprof.experiments.remedies.table import REMEDIES
@@ -19,6 +21,7 @@ from jupyter_serprof.model import Finding, Trace, load
 
 from . import pictures
 from .corpus import Case, cases
+from .sources import sources
 
 _KEY = re.compile(r"[a-z]+\.[a-z0-9-]+")
 _KINDS = {
@@ -112,7 +115,8 @@ def _index(told: tuple[Found, ...], root: Path) -> Iterator[str]:
     yield "# Findings\n"
     yield (
         f"{len(told)} causes that a picture can name, each with its page. The name in the list is"
-        " that in the document (`finding.rule`). [Causes](../causes.md) has the table of gains.\n"
+        " that in the document (`finding.rule`). [Causes](../causes.md) and [more pairs](../pairs.md)"
+        " have the tables of gains.\n"
     )
     for kind, title in _KINDS.items():
         members = [each for each in told if each.key.partition(".")[0] == kind]
@@ -134,6 +138,7 @@ def _page(each: Found, root: Path) -> Iterator[str]:
     saved = next((root / "docs/documents").glob(f"{each.key}@*.json"), None)
     yield from _picture(each, root, saved)
     measured = tuple(f for f in load(saved).findings if f.rule == each.key) if saved else ()
+    lacks = sources().get(each.key, {})
     yield from _says(measured[:1] or each.examples[:2])
     if "why" in own:
         yield f"## Why it happens\n\n{own['why'].strip()}\n"
@@ -141,8 +146,8 @@ def _page(each: Found, root: Path) -> Iterator[str]:
         yield f"## What the rule does\n\n{_plain(each.does)}\n"
     yield from _remedies(each, measured)
     yield from _programs(mine)
-    yield from _gains(mine)
-    yield from _read_on(mine)
+    yield from _gains(mine, lacks.get("gain", ""))
+    yield from _read_on([case.link for case in mine] + lacks.get("pages", []))
 
 
 def _plain(docstring: str) -> str:
@@ -152,12 +157,19 @@ def _plain(docstring: str) -> str:
 def _picture(each: Found, root: Path, saved: Path | None) -> Iterator[str]:
     if saved is not None:
         name = saved.name.partition("@")[2].partition(".")[0]
-        titles = (case.title for case in cases(root) if case.name == name)
         yield pictures.block(load(saved))
-        yield f"Measured on two cores. {next(titles, '')} (`tests/corpus`: {name})\n"
+        yield f"Measured on two cores. {_of_program(name, root)}\n"
     elif each.trace is not None:
         yield pictures.block(each.trace)
-        yield "A trace that was made for the tests of this finding, not a measured one.\n"
+        yield "Artificial: made for the tests of this finding by `jupyter_serprof.testing`.\n"
+
+
+def _of_program(name: str, root: Path) -> str:
+    """Return what a recorded program does, and where it is."""
+    if name in programs.SHOWN:
+        return f"{inspect.getdoc(programs.SHOWN[name][1])} (`docs/programs.py`: {name})"
+    case = next((case for case in cases(root) if case.name == name), None)
+    return f"{case.title} (`{case.place}`: {name})" if case else f"(`tests/corpus`: {name})"
 
 
 def _says(examples: tuple[Finding, ...]) -> Iterator[str]:
@@ -188,26 +200,22 @@ def _programs(mine: list[Case]) -> Iterator[str]:
         yield f"```{{code-block}} python\n:caption: faster\n\n{case.fast}\n```\n"
 
 
-def _gains(mine: list[Case]) -> Iterator[str]:
+def _gains(mine: list[Case], reason: str) -> Iterator[str]:
     yield "## What it gains\n"
     measured = [case for case in mine if case.gain]
     if not measured:
-        yield (
-            "No pair of programs was measured for it; `--try` measures what applies to your own"
-            " object.\n"
-        )
+        yield f"{reason}\n"
         return
     yield "| program | times faster |\n|---|---|"
     yield "\n".join(f"| {case.title} | {case.gain} |" for case in measured)
     yield (
-        "\nMedian of alternating pairs on two cores: `python -m tests.corpus"
-        f" {measured[0].name} --pairs 5`. Where it is about 1 there is nothing to gain here, and"
-        " the finding is of an error in the making, or of larger data.\n"
+        f"\nMedian of alternating pairs on two cores: `{measured[0].command}`. Where it is about 1"
+        " there is nothing to gain here, and the finding is of an error in the making, or of"
+        " larger data.\n"
     )
 
 
-def _read_on(mine: list[Case]) -> Iterator[str]:
-    if links := list(dict.fromkeys(case.link for case in mine)):
-        yield "## Read on\n"
-        yield "It follows the library's own page:\n"
-        yield "\n".join(f"- {link}" for link in links) + "\n"
+def _read_on(links: list[str]) -> Iterator[str]:
+    yield "## Read on\n"
+    yield "The library's own page:\n"
+    yield "\n".join(f"- {link}" for link in dict.fromkeys(links)) + "\n"
