@@ -1,5 +1,8 @@
 """Build the page to try it without installing: JupyterLite, whose kernel is Pyodide.
 
+It has a notebook that runs there (docs/try), and the tutorials with their pictures alive, each of
+which says at its beginning whether its code runs in a browser, too.
+
 uv run --group try python docs/lite.py             # into docs/_build/try
 uv run --group try python docs/lite.py --packages ADDRESS
 uv run --group try python docs/lite.py --show      # serve it
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +37,7 @@ LISTED = ("ipython", "jedi", "micropip", "packaging", "cloudpickle")
 OTHERS = ("anywidget", "comm", "ipywidgets", "jupyterlab_widgets", "psygnal", "typing_extensions")
 #: What our wheel cannot do without; the others are loaded where they are needed.
 NEEDED = ["cloudpickle", "ipython"]
+_IMPORTED = re.compile(r"(?m)^(?:from|import) (\w+)")
 
 
 def ran(*command: object, where: Path) -> None:
@@ -92,6 +97,24 @@ def lay_pyodide(place: Path, own: Path, address: str) -> None:
     lock.write_text(json.dumps(listed), "utf-8")
 
 
+def lay_notebooks(place: Path, pyodide: Path) -> None:
+    """Lay what is to be opened: what runs there as it is, the tutorials with what they need."""
+    shutil.copytree(HERE / "try", place)
+    listed = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))["packages"].values()
+    there = sys.stdlib_module_names.union(*(entry["imports"] for entry in listed))
+    for path in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
+        notebook = json.loads(path.read_text("utf-8"))
+        code = "".join("".join([*c["source"], "\n"]) for c in notebook["cells"] if "outputs" in c)
+        lacking = sorted({*_IMPORTED.findall(code)} - there)
+        runs = (
+            f"does not run here: a browser has no {', '.join(lacking)}" if lacking else "runs, too"
+        )
+        said = f"**In this page** the pictures are alive as they were saved. The code {runs}."
+        first = {"cell_type": "markdown", "id": "in-this-page", "metadata": {}, "source": said}
+        notebook["cells"].insert(1, first)
+        (place / path.name).write_text(json.dumps(notebook), "utf-8")
+
+
 def main(arguments: list[str]) -> None:
     """Build the page; the folder is made anew."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -111,8 +134,9 @@ def main(arguments: list[str]) -> None:
         (work / "pypi").mkdir()
         wheels(work / "pypi", OTHERS)
         shutil.rmtree(PAGE, ignore_errors=True)
+        lay_notebooks(work / "notebooks", work / "static/pyodide")
         lite = (sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", work)
-        ran(*lite, "--contents", HERE / "try", "--output-dir", PAGE, where=work)
+        ran(*lite, "--contents", work / "notebooks", "--output-dir", PAGE, where=work)
     size = sum(path.stat().st_size for path in PAGE.rglob("*") if path.is_file())
     print(f"{size / 1e6:.0f} MB, for any server of files: {PAGE}")
 
