@@ -115,8 +115,8 @@ def _index(told: tuple[Found, ...], root: Path) -> Iterator[str]:
     yield "# Findings\n"
     yield (
         f"{len(told)} causes that a picture can name, each with its page. The name in the list is"
-        " that in the document (`finding.rule`). [Causes](../causes.md) and [more pairs](../pairs.md)"
-        " have the tables of gains.\n"
+        " that in the document (`finding.rule`). The tables of gains: [causes](../causes.md),"
+        " [more pairs](../pairs.md).\n"
     )
     for kind, title in _KINDS.items():
         members = [each for each in told if each.key.partition(".")[0] == kind]
