@@ -6,18 +6,16 @@ uv run --group docs python docs/build.py --show     # serve them on this machine
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import os
 import sys
 import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pages import findings
+from serve import show
 from sphinx.cmd.build import build_main
 
 from jupyter_serprof.model.stages import OURS
@@ -91,24 +89,12 @@ def build() -> int:
     return int(bool(failed or found))
 
 
-def show() -> None:
-    """Serve what is built, at 8000 or where there is room."""
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(SITE))
-    try:
-        server = ThreadingHTTPServer(("127.0.0.1", 8000), handler)
-    except OSError:  # another one is there
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    with server, contextlib.suppress(KeyboardInterrupt):
-        print(f"http://127.0.0.1:{server.server_port} (Ctrl-C ends it)", flush=True)
-        server.serve_forever()
-
-
 def main(arguments: list[str]) -> int:
     """Build; or show what was built, and build it for that only where it is not there."""
     is_shown = "--show" in arguments
     status = 0 if is_shown and (SITE / "index.html").exists() else build()
     if is_shown and not status:
-        show()
+        show(SITE)
     return status
 
 

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyterlite_pyodide_kernel.constants import PYODIDE_PYTHON_VERSION, PYODIDE_VERSION
+from serve import show
 
 HERE = Path(__file__).parent
 PAGE = HERE / "_build/try"
@@ -122,9 +123,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--show", action="store_true", help="serve what was built on this machine")
     options = parser.parse_args(arguments)
     if options.show:
-        command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "-d", str(PAGE)]
-        print("http://127.0.0.1:8000/lab/index.html?path=try.ipynb (Ctrl-C ends it)")
-        subprocess.run(command, check=False)
+        show(PAGE, "lab/index.html?path=try.ipynb")
         return
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
