@@ -81,11 +81,12 @@ def test_every_finding_has_a_page_and_no_page_lacks_its_finding(
     sources = (p for end in ("*.py", "table.json") for p in (ROOT / "jupyter_serprof").rglob(end))
     code = "".join(path.read_text("utf-8") for path in sources)
     causes = set(re.findall(r"\| `(\S+)` \|", (ROOT / "docs/causes.md").read_text("utf-8")))
-    pictures = {path.name.partition("@")[0] for path in (ROOT / "docs/documents").iterdir()}
+    pictures = [path.name.partition("@")[0] for path in (ROOT / "docs/documents").iterdir()]
 
     assert told.keys() == keys
     assert [key for key in keys if key.partition(".")[2] not in code] == []
-    assert causes | pictures | findings.written(ROOT).keys() <= keys
+    assert len(pictures) == len(set(pictures))
+    assert causes | {*pictures} | findings.written(ROOT).keys() <= keys
     assert {key: title for key, title in told.items() if not title or title == key} == {}
     monkeypatch.setenv("SERPROF_DOCS", ".")
     assert {key.partition(".")[0] for key in keys if not finding_page(key)} <= {"plugin"}
