@@ -10,6 +10,7 @@ from jupyter_serprof.analysis.findings import pickle as pickle_findings
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.model import Finding
 from jupyter_serprof.objects import look
+from jupyter_serprof.probes import pickle as pickle_probe
 from jupyter_serprof.views.kit.remarks import finding_remarks
 
 ROWS = "rows = [{'id': at, 'x': at / 7} for at in range(2000)]\n"
@@ -67,7 +68,8 @@ def test_only_what_has_another_form_is_to_be_tried(
     small = {"SMALL_NS": 0, "SMALL_BYTES": 1_000, "MANY_OBJECTS": 1_000}
     for name, number in {**small, "SMALL_SHARE": 1e9, "PLAIN_NS": 1e9}.items():
         monkeypatch.setattr(pickle_findings, name, number)
-    monkeypatch.setattr(look, "LOOK_BYTES", 1_000)
+    for module in (look, pickle_probe):
+        monkeypatch.setattr(module, "LOOK_BYTES", 1_000)
     Ran(shell, f"sent = [{line} for at in range(2_000)]")
 
     ran = Ran(shell, f"%serprof {given}{typed.format('sent')}")
