@@ -257,6 +257,8 @@ describe("a comparison", () => {
         told({ ...before, name, points: tripled }),
       );
       const found = [...document.body.querySelectorAll(".jsp-total .jsp-number")];
+      const headline = document.body.querySelector(".jsp-head")?.firstElementChild?.textContent;
+      expect(headline).toContain(name === before.name ? "every run was slower" : name);
       const texts = found.slice(0, 3).map((cell) => cell.textContent);
       compare.destroy();
       return texts;

@@ -38,11 +38,11 @@ export function compareShell(
   files: readonly string[],
 ): Shell {
   const [one, other] = [before.document, after.document];
-  const title = headlineOf(changeOf(one, other));
   const aboutOf = ({ name, started }: SerprofDocument): string =>
     `${name || "unnamed"}, ${format.moment(started)}`;
   const facts = sidesOf(aboutOf(one), aboutOf(other));
   const groups = groupsOf(one, other);
+  const title = headlineOf(changeOf(one, other, groups));
   const isSame = one.name === other.name;
   const nothing = "Nothing in these documents can be compared: they share no variant and size.";
   const ask = groups.length === 0 ? [] : askPython(files, isSame, host);
@@ -57,7 +57,8 @@ export function compareShell(
   return { destroy: () => root.replaceChildren() };
 }
 
-function changeOf(one: SerprofDocument, other: SerprofDocument): string {
+/** Of runs that lie apart, which side they are on: a verdict would need the machine, too. */
+function changeOf(one: SerprofDocument, other: SerprofDocument, groups: readonly Group[]): string {
   if (one.format === "serprof.trace" && other.format === "serprof.trace") {
     const change = other.wall_ns - one.wall_ns;
     const direction = change < 0 ? "less" : "more";
@@ -65,12 +66,24 @@ function changeOf(one: SerprofDocument, other: SerprofDocument): string {
       ? `${format.duration(one.wall_ns)} before and after`
       : `${format.duration(one.wall_ns)} before, ${format.duration(other.wall_ns)} after: ${format.duration(Math.abs(change))} ${direction}`;
   }
-  return `${one.name || "before"} and ${other.name || "after"}, variant by variant`;
+  const { name, pairs, walls } = groups[0] ?? {};
+  const wall = pairs?.find((pair) => pair.isTotal);
+  if (walls === undefined || wall === undefined || one.name !== other.name) {
+    return `${one.name || "before"} and ${other.name || "after"}, variant by variant`;
+  }
+  const [before = [], after = []] = walls;
+  const isFaster = Math.max(...after) < Math.min(...before);
+  const isSlower = Math.min(...after) > Math.max(...before);
+  const every = isFaster ? "every run was faster" : isSlower ? "every run was slower" : "";
+  const times = `${format.duration(wall.before)} before, ${format.duration(wall.after)} after`;
+  return `${groups.length > 1 ? `${name}: ` : ""}${times}: ${every || "their runs overlap"}`;
 }
 
 interface Group {
   readonly name: string;
   readonly pairs: readonly Pair[];
+  /** All runs, before and after. */
+  readonly walls?: readonly (readonly number[])[];
 }
 
 function groupsOf(one: SerprofDocument, other: SerprofDocument): Group[] {
@@ -150,8 +163,10 @@ export function sweepGroups(one: SweepDocument, other: SweepDocument): Group[] {
     return ones.flatMap((before) => {
       const size = before.point.size_bytes;
       const after = others.find((run) => run.point.size_bytes === size);
-      const name = `${variant.title ?? variant.key}, ${format.bytes(size)}, warm`;
-      return after === undefined ? [] : [{ name, pairs: runPairs(before, after, stages) }];
+      const sized = size == null ? "" : `, ${format.bytes(size)}`;
+      const name = `${variant.title ?? variant.key}${sized}, warm`;
+      const walls = [before, after].map((run) => run?.walls_ns ?? []);
+      return after === undefined ? [] : [{ name, pairs: runPairs(before, after, stages), walls }];
     });
   });
 }
