@@ -1,8 +1,8 @@
 """The outline of a waterfall: computations, stages, and the parts that stages are made of.
 
 It is made once (``outlined``) and stored with the rows, so that texts, pictures and the front end
-say the same. A stage with parts is a heading with their sum; all that is below one percent and
-explains nothing is told together. Where there are more lines than fit, headings stand for their
+say the same. A stage with parts is a heading with their sum; all that is below one percent
+is told together. Where there are more lines than fit, headings stand for their
 parts, then computations for their stages, and last the smallest are put together. Whatever is
 folded, the lines of the highest level still add up to the wall time.
 """
@@ -54,18 +54,17 @@ def outlined(trace: Trace) -> Trace:
     """Return the trace whose waterfall says what stands below what of its rows.
 
     A stage with parts is a heading, its own row one of them; each of several computations is one,
-    between the rows that belong to none; what is told together is one behind the others, unless a
-    finding points at it. Empty where no row stands below another.
+    between the rows that belong to none; what is told together is one behind the others. Empty
+    where no row stands below another.
     """
     if trace.waterfall is None:
         return trace
     known, rows = stages_of(trace), trace.waterfall.rows
-    pointed = {trace.spans[at].stage for each in trace.findings for at in each.spans}
 
     def is_small(own: Sequence[Row]) -> bool:
         works_ns = sum(row.busy_ns for row in own if known[row.stage].family == "execute")
         most_ns = max(sum(row.self_ns for row in own), works_ns / _BUSY)
-        return most_ns < _SMALL_SHARE * trace.wall_ns and pointed.isdisjoint(r.stage for r in own)
+        return most_ns < _SMALL_SHARE * trace.wall_ns
 
     groups: dict[int | None, list[int]] = {}
     for index, row in enumerate(rows):

@@ -11,7 +11,7 @@ from strategies import traces
 from test_text import MS, make_many, make_row, make_trace
 
 from jupyter_serprof.analysis.outline import MOST_PARTED, count_of, outline, outlined
-from jupyter_serprof.model import Finding, Group, Stage, Trace, Waterfall
+from jupyter_serprof.model import Group, Stage, Trace, Waterfall
 from jupyter_serprof.model.units import format_share
 from jupyter_serprof.views.waterfall.table import Line, table_of, waterfall_of, work_and_wait
 
@@ -90,18 +90,16 @@ def test_a_stage_with_parts_is_a_heading_with_their_sum() -> None:
     assert number(lines[at].self_text) == pytest.approx(132)
 
 
-def test_what_is_below_one_percent_is_one_line_unless_a_finding_points_at_it() -> None:
+def test_what_is_below_one_percent_is_one_line() -> None:
     """Its time is the sum of them, so that the columns still add up; what executes stays."""
     small = [make_row(key, 0, MS // 2) for key in ("gc", "import", "pickle.loads")]
     several = (make_row(f"ray.{key}", 0, 0, busy_ns=50 * MS) for key in ("execute", "wait", "load"))
     trace = make_trace((make_row("pickle.dumps", 0, 90 * MS), *small, *several), 100 * MS)
-    pointed = replace(trace, findings=(Finding("x", "info", "x", {}, "", spans=(3,)),))
 
-    folded, kept = table_of(trace).lines, table_of(outlined(pointed)).lines
+    folded = table_of(trace).lines
 
     assert [line.kind for line in folded] == ["stage", "stage", "more", "rest"]
     assert (folded[2].title, number(folded[2].self_text)) == ("5 more stages", 1.5)
-    assert [line.title for line in kept if line.kind == "more"] == ["4 more stages"]
 
 
 def test_a_single_part_needs_no_heading() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.analysis import ranking
@@ -13,7 +13,17 @@ from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_
 from jupyter_serprof.analysis.sizes.fit import fits_of
 from jupyter_serprof.analysis.summary import limit_facts
 from jupyter_serprof.capture.machine import measure_limits
-from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant, units
+from jupyter_serprof.model import (
+    Finding,
+    Limits,
+    Quality,
+    Summary,
+    Sweep,
+    SweepTrace,
+    Trace,
+    Variant,
+    units,
+)
 from jupyter_serprof.model.sweep import groups_text, middle_ns
 
 #: What a transport says of a value that cannot be pickled: the path, and the type there.
@@ -65,7 +75,9 @@ def _headline(sweep: Sweep) -> str:
         begun = [v for v in sweep.variants if v.key in cold and v.state != "failed"]
         said = "no transport could move it"
         if begun:
-            first = min(ranking.ranked_of(begun) or begun, key=lambda v: cold[v.key])
+            first = min(
+                begun, key=lambda v: (bool(v.unranked), v.key != ranking.BASELINE, cold[v.key])
+            )
             took = units.format_ns(cold[first.key])
             said = f"{first.title} took {took} the first time, no warm run was made"
         return ", ".join([f"{_what(sweep)}: {said}", *outside])
@@ -245,9 +257,9 @@ def with_findings(sweep: Sweep, summarize: Callable[[Sweep], Summary]) -> Sweep:
     return lean_traces(replace(found, summary=summary, findings=tuple(first)))
 
 
-def lean(trace: Trace) -> Trace:
-    """Leave out what the sweep says once for all of its traces."""
-    plain = tuple(replace(entry, note="") for entry in trace.stages)
+def lean(trace: Trace, told: Container[str] = ()) -> Trace:
+    """Leave out what the sweep says once for all of its traces, and the notes of stages by key."""
+    plain = tuple(replace(one, note=one.note * (one.key not in told)) for one in trace.stages)
     brief = replace(trace.summary, facts=()) if trace.summary else None
     return replace(
         trace,
@@ -262,5 +274,8 @@ def lean(trace: Trace) -> Trace:
 
 def lean_traces(sweep: Sweep) -> Sweep:
     """Leave out of the traces what is said for all of them."""
-    traces = (replace(entry, trace=lean(entry.trace)) for entry in sweep.traces)
+    traces, told = list[SweepTrace](), set[str]()
+    for entry in sweep.traces:
+        traces.append(replace(entry, trace=lean(entry.trace, told)))
+        told |= {one.key for one in entry.trace.stages}
     return replace(sweep, traces=tuple(traces))

@@ -160,4 +160,4 @@ def _trace(key: str, trip: Trip) -> Trace:
         spans.append(Span(name, name, MAIN_LANE, at, duration))
         at += duration
     made = Trace(name=key, started="", wall_ns=at, lanes=(Lane(MAIN_LANE),), spans=tuple(spans))
-    return lean(analyse(made))
+    return lean(analyse(made), trip.stages)

@@ -13,7 +13,7 @@ const TERMS: readonly [string, string][] = [
   ["rate", "bytes a second of a stage that copies them"],
   ["lane", "who did it: a thread of your program, the scheduler, a worker thread"],
   ["worker thread", "runs one task at a time; it is busy while one computes"],
-  ["wait", "nothing but waiting for somebody else: a thin grey line"],
+  ["wait", "nothing but waiting for somebody else: grey, not a colour"],
   ["first task", "when the first task began on a worker"],
   ["critical path", "what the end of the run waited for, step by step"],
   ["clock uncertainty", "how far the clock of another machine may be off"],

@@ -199,9 +199,9 @@ export function isAlias({ facts }: Variant): boolean {
   return facts?.is_alias === true;
 }
 
-/** Titles, families and order of stage keys, as the traces of the sweep tell them. */
+/** What the traces of a sweep tell of stages by key; the first one with a stage has its note. */
 export function stagesOf(sweep: SweepDocument): ReadonlyMap<string, Stage> {
-  const known = sweep.traces.flatMap((entry) => entry.trace.stages ?? []);
+  const known = sweep.traces.toReversed().flatMap((entry) => entry.trace.stages ?? []);
   return new Map(known.map((stage) => [stage.key, stage]));
 }
 
