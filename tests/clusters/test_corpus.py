@@ -1,5 +1,8 @@
 """The cause is named first: antipatterns of the corpus, of which a busy machine hides none."""
 
+from collections import Counter
+from collections.abc import Iterator
+
 import pytest
 from corpus import Entry, entries
 
@@ -12,7 +15,7 @@ CHOSEN = (
     *("submission-order", "compute-in-a-loop", "one-giant-task"),
     *("pool-of-processes-for-little", "shared-work-computed-twice", "get-in-a-loop"),
     *("tiny-tasks", "redefined-in-a-loop", "new-actor-for-each-item"),
-    *("same-object-in-fresh-containers", "unnecessary-get"),
+    *("same-object-in-fresh-containers", "unnecessary-get", "return-of-a-put"),
     *("reference-out-of-band", "global-written-by-a-task", "blocking-get-in-an-async-actor"),
 )
 
@@ -28,8 +31,16 @@ def test_the_cause_is_named_first_and_nothing_is_said_of_the_twin(
     antipattern, healthy = entry.prepare()
 
     is_error = entry.cause == "error"  # it costs no time, so that it is no headline
-    assert entry.rule in (first(t, is_headline=not is_error) for t in attempts(antipattern, 4))
-    assert any(not warned(trace) for trace in attempts(healthy, 4))
+    assert mostly(entry.rule, (first(t, is_headline=not is_error) for t in attempts(antipattern)))
+    assert mostly([], map(warned, attempts(healthy)))
+
+
+def mostly(wanted: object, told: Iterator[object]) -> bool:
+    """Tell whether it is told in two runs of three."""
+    seen = Counter[bool]()
+    while max(seen.values(), default=0) < 2:
+        seen[next(told) == wanted] += 1
+    return seen[True] == 2
 
 
 def first(trace: Trace, *, is_headline: bool) -> str:
