@@ -254,12 +254,25 @@ def test_a_blocked_event_loop_owns_its_time(outside_client: Client, role: str) -
     run = {"scheduler": outside_client.run_on_scheduler, "worker": outside_client.run}[role]
     with stage_recording("x") as recording:
         futures = outside_client.map(operator.neg, range(9), pure=False)
+        time.sleep(0.2 * (role == "worker"))  # agents come to workers a little later
         run(time.sleep, BLOCKED_S)
         outside_client.gather(futures)
 
     row = seen.row(recording.trace, "dask.blocked")
     assert row.lane.startswith(role)
     assert row.self_ns > BLOCKED_S * 1e9 / 2
+
+
+def test_a_cluster_that_is_made_in_the_cell_is_its_start(outside_client: Client) -> None:
+    """Both were told as a wait for the cluster, which did not exist."""
+    with record() as recording:
+        cluster = LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0")
+        with cluster, Client(cluster):
+            pass
+
+    names = {span.name for span in recording.trace.spans if span.stage == "dask.start"}
+    assert names == {"Client.__init__", "LocalCluster.__init__", "SyncMethodMixin.sync"}
+    assert outside_client.status == "running"
 
 
 def test_only_tasks_that_need_each_other_are_a_chain(outside_client: Client) -> None:

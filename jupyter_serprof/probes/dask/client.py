@@ -107,13 +107,13 @@ def size_gathers(run: Page, cluster: Cluster) -> None:
     gathers = [draft for draft in run.drafts if draft.role == "dask.gather"]
     for op, way, _, start, _, size, _, _ in cluster.outgoing:
         if (op, way) == ("data", "in"):
-            for draft in gathers:
-                if draft.start <= start <= draft.end:
-                    draft.size_bytes = (draft.size_bytes or 0) + size
-                    break
+            for draft in islice((d for d in gathers if d.start <= start <= d.end), 1):
+                draft.size_bytes = (draft.size_bytes or 0) + size
 
 
 _CLIENT, _CLOSE = "distributed.client:Client", "distributed.deploy.cluster:Cluster.close"
+_STARTS = (f"{_CLIENT}.__init__", "distributed.deploy.local:LocalCluster.__init__")
+_SYNC, _START = "distributed.utils:SyncMethodMixin.sync", "dask.start"
 _CALLS = ("compute", "persist", "submit", "map", "get", "scatter", "gather")
 _FEW_KEYS = 256
 #: What each rung below the first cannot see.
@@ -187,7 +187,8 @@ def client_places(note_frames: After) -> list[Place]:
         *_graph_places(module, note_frames),
         *[Place(f"{module}Client.{name}", "dask.submit", f"dask.call:{name}") for name in _CALLS],
         Place(f"{module}Client._send_to_scheduler", "dask.submit", "dask.send"),
-        Place("distributed.utils:SyncMethodMixin.sync", "dask.wait", "dask.wait", failed=hush),
+        *[Place(path, _START, _START) for path in _STARTS],
+        Place(_SYNC, "dask.wait", "dask.wait", {_START: _START}, failed=hush),
         Place(f"{module}as_completed.__next__", "dask.wait", "dask.wait"),
         Place(f"{module}Client._gather_remote", "dask.gather", "dask.gather"),
         Place(f"{module}Client._scatter", "dask.scatter", "dask.scatter"),
