@@ -1,4 +1,4 @@
-"""One cell under each tool, for docs/neighbours.md: what each prints of it.
+"""One cell under each tool, for docs/neighbours.md: what each prints of it, and two of their pages.
 
 The command that runs it stands on that page.
 """
@@ -12,6 +12,7 @@ import io
 import json
 import pstats
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,22 @@ def said(title: str, text: str, most: int = 24) -> None:
     print(f"\n== {title}", *lines[:most], sep="\n")
 
 
+def drawn(page: Path, name: str, top: int, height: int, tab: str = "") -> None:
+    """Draw a part of a page of theirs for docs/neighbours.md."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        shown = browser.new_page(viewport={"width": 1000, "height": top + height})
+        shown.goto(page.as_uri())
+        if tab:
+            shown.get_by_text(tab, exact=True).first.click()
+        shown.wait_for_timeout(2_000)  # it fades in
+        clip = {"x": 0, "y": top, "width": 1000, "height": height}
+        shown.screenshot(path=Path(__file__).with_name("pictures") / f"{name}.png", clip=clip)
+
+
 def by_cprofile(client: Client) -> None:
     profile, out = cProfile.Profile(), io.StringIO()
     profile.runcall(cell, client)
@@ -44,12 +61,15 @@ def by_cprofile(client: Client) -> None:
     said("cProfile (%prun)", out.getvalue())
 
 
-def by_pyinstrument(client: Client) -> None:
+def by_pyinstrument(client: Client, folder: Path) -> None:
     from pyinstrument import Profiler
 
     with Profiler() as profiler:
         cell(client)
     said("pyinstrument", profiler.output_text(unicode=False, color=False))
+    path = folder / "pyinstrument.html"
+    path.write_text(profiler.output_html(), "utf-8")
+    drawn(path, "pyinstrument", 68, 250)
 
 
 def by_viztracer(client: Client, folder: Path) -> None:
@@ -76,13 +96,14 @@ def by_memray(client: Client, folder: Path) -> None:
 
 def by_dask(client: Client, folder: Path) -> None:
     path = folder / "report.html"
-    with performance_report(str(path)):
+    with performance_report(str(path), mode="inline"):
         cell(client)
     text = re.sub(r"<[^>]+>|\\\\n", "\n", html.unescape(path.read_text("utf-8")))
     facts = re.findall(
         r"(?:Duration|number of tasks|compute time|transfer time|des\w+ time): .*", text
     )
     said("Dask's performance report", "\n".join(dict.fromkeys(facts)))
+    drawn(path, "dask-report", 0, 560, "Task Stream")
 
 
 def by_ray(folder: Path) -> None:
@@ -110,7 +131,7 @@ def main() -> None:
                 sp.show(recording.trace)
             said("jupyter_serprof", out.getvalue(), 30)
             by_cprofile(client)
-            by_pyinstrument(client)
+            by_pyinstrument(client, folder)
             by_viztracer(client, folder)
             by_memray(client, folder)
             by_dask(client, folder)
