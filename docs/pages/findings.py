@@ -161,7 +161,8 @@ def _picture(each: Found, root: Path, saved: Path | None) -> Iterator[str]:
         yield f"Measured on two cores. {_of_program(name, root)}\n"
     elif each.trace is not None:
         yield pictures.block(each.trace)
-        yield "Artificial: made for the tests of this finding by `jupyter_serprof.testing`.\n"
+        why = sources().get(each.key, {}).get("picture", "")
+        yield f"Artificial: made for tests by `jupyter_serprof.testing`. {why}".strip() + "\n"
 
 
 def _of_program(name: str, root: Path) -> str:
