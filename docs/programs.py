@@ -111,6 +111,20 @@ def function_of_the_notebook():
     )
 
 
+@twins("dask: docs.python.org/library/gc", "dask.scheduler-gc")
+def small_lists_through_the_scheduler():
+    """Hundreds of thousands of small lists in a graph: the scheduler makes all of them anew."""
+    from distributed import default_client
+
+    client = default_client()
+    rows = [[at] for at in range(500_000)]
+    table = np.array(rows)
+    return (
+        lambda: client.submit(len, rows, pure=False).result(),
+        lambda: client.submit(len, table, pure=False).result(),
+    )
+
+
 @twins("ray: ray-core/objects/serialization#numpy-arrays", "pickle.in-band-copy")
 def every_other_column():
     """A strided view: it is no block of memory that could be handed over."""
