@@ -170,7 +170,7 @@ _HEAD = """# Causes
 Each row is an antipattern that the page beside it documents, and its healthy twin: `tests/corpus`.
 *Names* is what the finding says, *share* the part of the time that it explains, *faster* how many
 times faster the twin was in {pairs} alternating pairs: the median. Where that is 1 there is nothing
-to say. Made by: `uv run --group corpus python -m tests.corpus --pairs 5 --table docs/causes.md`.
+to say. Made by: `uv run --group corpus python -m tests.corpus --pairs 3 --table docs/causes.md`.
 
 | antipattern | page | finding | names | share | faster |
 |---|---|---|---|---|---|
