@@ -25,7 +25,7 @@ from jupyter_serprof.model.units import (
     format_share,
     shortened,
 )
-from jupyter_serprof.views.kit.lines import clip, hang, listed, plain, wrap
+from jupyter_serprof.views.kit.lines import clip, coded, hang, listed, plain, wrap
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, Sheet
 from jupyter_serprof.views.kit.table import Column, Line, fewer, fitted, markdown_table, table_lines
 from jupyter_serprof.views.kit.theme import family_color
@@ -223,7 +223,7 @@ def anatomy_markdown(anatomy: Anatomy, said: str) -> Iterator[str]:
     """Yield who is to blame, the parts, and the notes; nothing that was said already."""
     sentence = blame_sentence(anatomy)
     if sentence not in said:
-        yield f"**{plain(sentence)}**"
+        yield f"**{coded(sentence)}**"
     bad = [part for part in unpicklable_parts(anatomy) if part.note][:_MOST_LINES]
     yield from listed(f"{part.path} ({kind_of(part)}): {part.note}" for part in bad)
     if shown := _worth(anatomy):

@@ -10,7 +10,7 @@ from jupyter_serprof.analysis import comparison as words
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import clean, format_count
 from jupyter_serprof.views.kit import table as tables
-from jupyter_serprof.views.kit.lines import clip, hang, listed, plain, wrap
+from jupyter_serprof.views.kit.lines import clip, coded, hang, listed, plain, wrap
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Sheet
 
 _Numbers = Sequence[tables.Quantity[Change]]
@@ -81,7 +81,7 @@ def _columns(numbers: _Numbers, changes: Sequence[Change], names: int) -> list[t
 def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> Iterator[str]:
     """Yield the headline, the table, and what has to be known of the two, in Markdown."""
     if has_headline:
-        yield plain(words.headline(comparison))
+        yield coded(words.headline(comparison))
     shown = words.lines_of(comparison)
     numbers = _numbers(comparison, shown)
     lines = (

@@ -12,7 +12,7 @@ from jupyter_serprof.views.blame import anatomy_blocks, anatomy_markdown
 from jupyter_serprof.views.compare import comparison_blocks, comparison_parts
 from jupyter_serprof.views.flat import Given, no_document
 from jupyter_serprof.views.kit import remarks
-from jupyter_serprof.views.kit.lines import hang, listed, plain, wrap
+from jupyter_serprof.views.kit.lines import coded, hang, listed, plain, wrap
 from jupyter_serprof.views.kit.table import markdown_table
 from jupyter_serprof.views.sweep.runs import incomplete, label_of, quantities, runs_of
 from jupyter_serprof.views.sweep.text import sweep_blocks
@@ -135,7 +135,7 @@ def _blocks(doc: Given) -> Iterator[str]:
 def _document(doc: Trace | Sweep) -> Iterator[str]:
     headline = doc.summary.headline if doc.summary else doc.name or "unnamed"
     facts = " · ".join(doc.summary.facts) if doc.summary else ""
-    yield f"**{plain(headline)}**"
+    yield f"**{coded(headline)}**"
     yield from remarks.remark_blocks(remarks.first_remedy(doc))
     yield from [plain(facts)] if facts else []
     if doc.comparison is not None:

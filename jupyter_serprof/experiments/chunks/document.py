@@ -118,7 +118,6 @@ class ChunkRecord(SweepRecord[ChunkCell]):
                 f"{counted_in_each(counts, 'warm run')} of each size, the first one apart; later "
                 f"passes in shuffled order (seed {self.seed})"
             )
-        facts += [*self.problems(cells), *self.grouped(self.left_out)]
         sizes = sum(count > 0 for count in counts) if counts else None
         return summarize_chunks(self.subject.name, self.subject.parameter, found, facts, sizes)
 

@@ -72,6 +72,8 @@ def hang(label: str, text: str, columns: int, indent: int = 6) -> list[str]:
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$])")
 #: GitHub makes links of them, and tells the people who are named.
 _LINKING = re.compile(r"([@#])(?=\w)")
+#: Code between backquotes, and what makes its characters mean nothing elsewhere.
+_CODE, _MEANT = re.compile(r"\\`(.+?)\\`"), re.compile(r"\\(?=[\\*_{}\[\]<>|~$])|<!-- -->")
 _TICKS = re.compile(r"`+")
 _FEWEST_TICKS = 3
 
@@ -81,6 +83,15 @@ def plain(text: str) -> str:
     line = " ".join(text.split())
     printable = "".join(character for character in line if character.isprintable())
     return _LINKING.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", printable))
+
+
+def coded(text: str) -> str:
+    """Return a sentence as Markdown, with what stands in backquotes as code.
+
+    >>> coded("`a_b` is 3")
+    '`a_b` is 3'
+    """
+    return _CODE.sub(lambda found: f"`{_MEANT.sub('', found[1])}`", plain(text))
 
 
 def listed(sentences: Iterable[str]) -> list[str]:
