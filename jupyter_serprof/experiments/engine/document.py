@@ -94,9 +94,8 @@ def _headline(sweep: Sweep) -> str:
     if tied:
         times = [middle_ns(walls[v.key]) for v in (best, *tied)]
         is_same = max(times) <= _SAME * min(times)
-        little = f"differ{'s' if len(tied) == 1 else ''} too little to matter"
         equals = ranking.listed([v.title for v in tied])
-        return f"{said}, {equals} {'the same' if is_same else little}"
+        return f"{said}, {equals} {'the same' if is_same else 'cannot be told from it'}"
     is_sure = others and not any(groups_text(walls[v.key]) for v in judged)
     return f"{said}, no way is faster" if is_sure else said
 

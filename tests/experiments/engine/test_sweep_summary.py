@@ -171,7 +171,7 @@ def test_headline_and_rows_name_the_same_as_equal() -> None:
 
     assert rows == {"Pickle": "≈", "Joblib": "1.0×", "Cloud": "1.7×"}  # noqa: RUF001
     said = summarize_sweep(found).headline
-    assert said == "`a`, 8.00 MB: Pickle takes 34.0 ms, Joblib differs too little to matter"
+    assert said == "`a`, 8.00 MB: Pickle takes 34.0 ms, Joblib cannot be told from it"
 
 
 def test_the_warm_median_leaves_the_cold_run_out() -> None:
