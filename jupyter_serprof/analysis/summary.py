@@ -150,6 +150,8 @@ def _said(trace: Trace, cause: _Cause) -> str:
     part = _largest_part(trace, cause) if len({row.stage for row in cause.rows}) > 1 else ""
     threads = dask_facts.workers(trace).threads if cause.key == "dask.execute" else 0
     where = f" on 1 to {format_count(threads)} threads" if threads > 1 else ""
+    lost = any("scheduler did not answer" in note for note in trace.quality.notes)
+    where += ", which did not answer" * (lost and cause.key == "dask.wait")
     return f"{share} {stages_of(trace)[cause.key].title}{where}{carried}{part}"
 
 

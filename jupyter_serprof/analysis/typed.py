@@ -33,6 +33,7 @@ _MAPPED = re.compile(r"\.map_(?:blocks|partitions)$")
 _CUT = re.compile(r"\.(?:from_pandas|from_array|asarray|asanyarray)$")
 _GOT = ".compute()."
 _REDUCED = re.compile(rf"(.+){re.escape(_GOT)}(?:sum|mean|min|max|std|var)")
+_LENGTH = re.compile(r"len\(range\((\w+)\)\)")
 _LONGEST_CODE = 20_000
 _BINDS_NAME = f"{NAME} = "
 #: A name that no variable has: what was hidden, or is no variable.
@@ -79,7 +80,7 @@ def named(finding: Finding, roles: dict[str, str]) -> Finding:
     line, name = next(known, ""), roles.get(NAME, "name")
     if line.startswith(_BINDS_NAME) and not name.isidentifier():  # its place stays as it is
         line = f"to_send{line.removeprefix(NAME)}; pass `to_send`"
-    remedy = _ROLE.sub(lambda role: roles[role[0]], line)
+    remedy = _LENGTH.sub(r"\1", _ROLE.sub(lambda role: roles[role[0]], line))
     words = "" if remedy or NAME in lines[-1] else lines[-1].partition("   # ")[2]
     return replace(
         finding, remedy=remedy, because="; ".join(filter(None, (finding.because, words)))

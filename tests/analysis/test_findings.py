@@ -520,7 +520,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         # Few of them, large ones, or the smaller part of the pickle: they are not the cause.
         (
             many(1_000_000, objects=9_999, reduced_objects=9_999),
-            many(1_000_000, objects=10_000, reduced_objects=10_000),
+            many(1_000_000, objects=30_000, reduced_objects=10_000),
         ),
         (many(8_000_000, objects=40_000), many(7_999_999, objects=40_000)),
         (many(small_bytes=999_999), many(small_bytes=10**6)),

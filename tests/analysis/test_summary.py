@@ -92,6 +92,10 @@ SAMPLES = {
         made(("pickle.dumps", CALLER, 0, 0.4), wall_ms=100),
         quality=Quality(notes=("Ray's raylet died during the recording: run ray.shutdown()",)),
     ),
+    "a scheduler that was too busy": replace(
+        made(("dask.wait", CALLER, 0, 100)),
+        quality=Quality(notes=("dask: the scheduler did not answer within 0.85 s",)),
+    ),
     "threads beside your own code": made(("pickle.dumps", "client/thread 1", 0, 50), wall_ms=100),
     "no wall time, no shares": made(("ray.store", CALLER, 0, 0), wall_ms=0),
     "a get of tasks that were not seen": made(*UNSEEN, ("ray.fetch", CALLER, 2, 98)),

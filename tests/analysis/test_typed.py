@@ -1,5 +1,6 @@
 """Remedies in the user's own names: each runs, and gives what the typed code gives."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -137,6 +138,8 @@ def test_an_item_of_a_list_stays_what_it_is() -> None:
 
     assert said.remedy == "to_send = client.scatter([blobs[0]])   # once; pass `to_send`"
     assert named(finding, {"<name>": "a"}).remedy == "a = client.scatter([a])   # once"
+    finding = replace(finding, remedy="range(len(<values>))")
+    assert named(finding, {"<values>": "range(9)"}).remedy == "range(9)"
 
 
 @pytest.mark.parametrize(

@@ -96,11 +96,11 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
         is_many, count = _is_many(span), number(span, "objects") or 1
         if is_many and size < SMALL_BYTES:
             continue
-        each = f", {format_ns(span.duration_ns / count)} each"
+        each = f", {format_ns(span.duration_ns / _values(span))} each"
         yield Finding(
             "pickle.small-objects" if is_many else "pickle.slow",
             "warn" if is_many else "info",
-            f"about {format_count(_rounded(count))} small objects were pickled one by one"
+            f"about {format_count(_rounded(_values(span)))} small objects were pickled one by one"
             if is_many
             else f"a pickle of {format_bytes(size)} took {format_ns(span.duration_ns)}",
             _evidence(span, size, trace) | ({"objects": count} if is_many else {}),
@@ -155,6 +155,12 @@ def _slowly(span: Span, size: int, trace: Trace) -> str:
 def _evidence(span: Span, size: int, trace: Trace) -> dict[str, float]:
     share = size / max(1, span.duration_ns) * 1e9 / (trace.limits.memcpy_bytes_per_s or 1)
     return {"in_band_bytes": size, "duration_ns": span.duration_ns, "share": round(share, 4)}
+
+
+def _values(span: Span) -> int:
+    """Return how many values there were: what a reducer gives for one are objects as well."""
+    count, reduced = number(span, "objects") or 1, number(span, "reduced_objects") or 0
+    return max(reduced, count - 2 * reduced)
 
 
 def _rounded(count: int) -> int:

@@ -280,7 +280,7 @@ class DaskProbe(Probe):
         own = [one for one in threading.enumerate() if one.name.startswith(DASK_THREADS)]
         self._loops |= {thread.ident for thread in own if thread.ident is not None}
         # Without a cluster Dask may not be imported, and is not for its settings.
-        until = time.monotonic() + patience_s() if self._clusters else 0.0
+        until = time.monotonic() + max((patience_s(c.began) for c in self._clusters), default=0.0)
         for cluster in self._clusters:
             cluster.stop(until)
 

@@ -37,6 +37,8 @@ _PARTS = ("", "totals", "notes", "hooks", "leftovers", "lines", "looks")
 #: A cluster that does not answer must not hold the user's cell: s, of the scheduler; workers have
 #: less, so that its answer is here in time. ``serprof.patience`` of Dask's configuration is longer.
 _PATIENCE_S, _LOOK_S = 0.85, 0.7
+#: At the end of a long recording it has a part of that time, at most so many s: it may be busy.
+_PATIENT_SHARE, _PATIENT_S = 0.05, 5.0
 _WORKERS_START, _WORKERS_STOP = 0.07, 0.7
 #: How soon Ctrl-C is heard, s.
 _SLICE_S, _MOST_NAMED = 0.05, 3
@@ -95,7 +97,7 @@ class Visit:
     """
 
     def __init__(self, token: str, clients: Sequence[Any]) -> None:
-        self.token, self.clients = token, clients
+        self.token, self.clients, self.began = token, clients, time.monotonic()
         self.scheduler: Station | None = None
         self.answer: dict[str, Any] | None = None
         self.missing: list[str] = []
@@ -127,7 +129,7 @@ class Visit:
         ways = (self._stay(), self._leaving.wait(), self._watch())
         tasks = [asyncio.ensure_future(each) for each in ways]
         await asyncio.wait(tasks[:2], return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait(tasks[:1], timeout=patience_s())
+        await asyncio.wait(tasks[:1], timeout=patience_s(self.began))
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks, timeout=_PATIENCE_S)
@@ -187,7 +189,7 @@ class Visit:
         return known
 
     async def _go(self, line: Any) -> None:  # noqa: ANN401
-        answer = await self._ask(line, "leave", patience_s() * _WORKERS_STOP)
+        answer = await self._ask(line, "leave", patience_s(self.began) * _WORKERS_STOP)
         for known in answer["stations"].values():  # here: to others it is a pickle of the user
             if known.get("report"):
                 known["report"] = pickle.loads(known["report"])  # noqa: S301  (as Dask's own)
@@ -213,11 +215,18 @@ def has_no_worker(client: Any) -> bool:  # noqa: ANN401  (a Client)
     return waits and count == 0 and getattr(client.cluster, "_adaptive", None) is None
 
 
-def patience_s() -> float:
-    """Return how long a cluster may take to answer at the start and at the end, s."""
+def patience_s(began: float = math.inf) -> float:
+    """Return how long a cluster may take to answer at the start and at the end, s.
+
+    Parameters
+    ----------
+    began
+        At the end: when the recording began, monotonic time, s.
+    """
     import dask
 
-    return float(dask.config.get("serprof.patience", _PATIENCE_S))
+    part_s = min(_PATIENT_S, _PATIENT_SHARE * (time.monotonic() - began))
+    return max(part_s, float(dask.config.get("serprof.patience", _PATIENCE_S)))
 
 
 @dataclass(slots=True)
@@ -239,6 +248,7 @@ class Cluster:
     #: What this process sent, and when its socket had taken it (see the agent's notes).
     outgoing: list[Any] = field(default_factory=list)
     drained: list[int] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
     #: Of the task that ran longest when somebody looked last: name, s, usual s.
     oldest: Sequence[Any] = ()
     visit: Visit | None = None
@@ -296,7 +306,8 @@ class Cluster:
                 self.trouble.append(f"{what}, their notes are lost: {names}{more}")
         elif not self.trouble:
             self.trouble.append(
-                f"the scheduler did not answer within {patience_s():g} s, the notes of the agents "
+                f"the scheduler did not answer within {patience_s(self.began):.2g} s, the notes of "
+                "the agents "
                 "are lost; dask.config.set({'serprof.patience': 10}) waits longer"
             )
 
