@@ -80,7 +80,7 @@ def _saved_share(trace: Trace, of_calls: Sequence[str], factor: float) -> float:
     kept = _FEW_TASKS + sum(math.ceil((whole(row, "count") or 0) / max(1, factor)) for row in rows)
     sizes = {key: total(row.size_bytes for row in rows_of(trace, key)) for key in _OF_VALUES}
     sizes |= {
-        **dict.fromkeys(("dask.serialize", "dask.communicate"), facts.graph_bytes(trace)),
+        "dask.serialize": facts.graph_bytes(trace),
         "dask.dispatch": facts.dispatched_bytes(trace),
     }
     little = [key for key, size in sizes.items() if (size or 0) < PAYLOAD_BYTES * tasks]
