@@ -122,16 +122,29 @@ def roles_of(code: str) -> dict[str, str]:
 
 
 def is_chain(code: str) -> bool:
-    """Tell whether code waits for Ray in a loop for what the next turn needs: it has an order.
+    """Tell whether code waits for Ray for what the next turn or line needs: it has an order.
 
     >>> is_chain("for _ in xs: v = ray.get(f.remote(v))"), is_chain("for x in xs: use(ray.get(x))")
     (True, False)
     """
     try:
         tree = ast.parse(code if len(code) <= _LONGEST_CODE else "")
-        return any(_hands_on(n) for n in ast.walk(tree) if isinstance(n, ast.For | ast.While))
+        loops = (node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While))
+        return any(map(_hands_on, loops)) or _in_line(tree.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a label, a magic, of a file
         return False
+
+
+def _in_line(body: Iterable[ast.stmt]) -> bool:
+    """Tell whether each statement that gets needs what those before it got, but for the first."""
+    made, needs = set[str](), list[bool]()
+    for one in body:
+        gets = [call for call in _calls([one]) if _is_get(call)]
+        if gets and any(_loop(node) or isinstance(node, ast.While) for node in ast.walk(one)):
+            return False
+        needs += [bool(_names(*gets) & made)] * bool(gets)
+        made |= _changed(one) if gets or _read(one) & made else set()
+    return len(needs) > 1 and all(needs[1:])
 
 
 def _hands_on(loop: ast.For | ast.While) -> bool:
@@ -163,7 +176,8 @@ def _changed(statement: ast.stmt) -> set[str]:
 
 
 def _given(call: ast.Call) -> list[ast.expr]:
-    of = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    what = call.func
+    of = [what.value] if isinstance(what, ast.Attribute) and what.attr != "remote" else []
     return [*of, *call.args, *(keyword.value for keyword in call.keywords)]
 
 

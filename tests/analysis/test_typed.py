@@ -159,6 +159,9 @@ def test_an_item_of_a_list_stays_what_it_is() -> None:
         ("for x in xs:\n    got = ray.get(f.remote(x))\n    total += got", False),
         ("for x in xs:\n    a = ray.get(f.remote(x))\n    out.append(ray.get(g.remote(a)))", False),
         ("while k < 8:\n    out.append(ray.get(f.remote(k)))\n    k += 1", False),
+        ("a = ray.get(f.remote(1))\nr = f.remote(a)\nb = ray.get(r)", True),
+        ("a = ray.get(f.remote(1))\nb = ray.get(f.remote(2))\nc = ray.get(f.remote(b))", False),
+        ("a = ray.get(f.remote())\nfor x in xs: out.append(ray.get(g.remote(a, x)))", False),
         ("a label of a recording", False),
     ],
 )
