@@ -117,7 +117,9 @@ def in_calls(count: int, idle_ms: float, caller: str = "caller") -> Trace:
     return make_trace([around, *calls], wall_ms=end)
 
 
-def in_notebook(own_ms: float, ahead: int = 0, name: str = "ActorMethod._remote") -> Trace:
+def in_notebook(
+    own_ms: float, ahead: int = 0, name: str = "ActorMethod._remote", actors: int = 1
+) -> Trace:
     """Return calls of an actor for 40 ms whose results are worked on; some are asked for before."""
     each, spans = 42 + own_ms, list[Any]()
     for at in range(6):
@@ -125,7 +127,7 @@ def in_notebook(own_ms: float, ahead: int = 0, name: str = "ActorMethod._remote"
         spans += [
             ("ray.submit", CALLER, asked + (at - asked / each) * 0.1, 0.1),
             ("ray.fetch", CALLER, at * each + 1, 41),
-            ("ray.execute", "worker 1", at * each + 1, 40),
+            ("ray.execute", f"worker {at % actors}", at * each + 1, 40),
         ]
     return named(make_trace(spans, wall_ms=6 * each), {"ray.submit": name, "ray.execute": "step"})
 
@@ -292,6 +294,26 @@ def blocked(name: str, calls: int = 6) -> Trace:
     return named(replace(trace, environment={"cores": 4}), {"ray.execute": "ask"})
 
 
+def together(
+    *ms: float,
+    lanes: int = 1,
+    gap_ms: float = 0,
+    cores: int = 2,
+    deps_ms: float = 0,
+    call: str = "",
+) -> Trace:
+    """Return tasks of 100 ms, sent together, that took so long on workers in turn."""
+    spans: list[Any] = [("ray.deps", "raylet", 0, deps_ms), ("ray.fetch", CALLER, 5, 95)]
+    for at, took in enumerate(ms):
+        start = 5 + (sum(ms[: at // lanes * lanes : lanes]) if lanes > 1 else sum(ms[:at]))
+        spans.append(("ray.submit", CALLER, at / 10, 0.1))
+        spans.append(
+            ("ray.execute", f"worker {at % lanes + 1}", start + gap_ms * (at % lanes), took)
+        )
+    names = {"ray.submit": call or "RemoteFunction._remote", "ray.execute": "work"}
+    return replace(named(make_trace(spans, wall_ms=100), names), environment={"cores": cores})
+
+
 def got_frame(form: str, wall_ms: float = 100) -> Trace:
     """Return a get of a result of a form, whose pickle took 60 ms on both sides."""
     noted = {"array_form": form}
@@ -440,8 +462,16 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (in_calls(6, 40, caller="other"), in_calls(6, 40)),
         # The notebook calls: what it does itself meanwhile would be saved.
         (in_notebook(12), in_notebook(14)),
-        (in_notebook(40, ahead=1), in_notebook(40)),
+        (in_notebook(40, ahead=1), in_notebook(40, actors=2)),
         (in_notebook(40, name="RemoteFunction._remote"), in_notebook(40)),
+    ],
+    "ray.one-at-a-time": [
+        (together(*[20] * 3), together(*[20] * 4)),
+        (together(*[20] * 4, cores=1), together(*[20] * 4)),
+        (together(*[10] * 3, 9.9), together(*[10] * 4, call="ActorMethod._remote")),
+        (together(*[20] * 4, deps_ms=40), together(*[20] * 4, deps_ms=39)),
+        # One long after the others.
+        (together(10, 10, 10, 49, lanes=2), together(10, 10, 10, 50, lanes=2)),
     ],
     "ray.return-put": [
         (carried("ray.unpack", {"references": 9}), carried("ray.unpack", {"references": 10}))

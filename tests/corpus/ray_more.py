@@ -107,6 +107,23 @@ def blocking_get_in_an_async_cell():
     return (lambda: asyncio.run(all_of(blocked))), (lambda: asyncio.run(all_of(awaited)))
 
 
+@entry("ray: ray-core/actors/actor-utils#actor-pool", "ray.one-at-a-time")
+def all_calls_to_one_actor():
+    """All calls to one actor, which takes them in turns, where a pool of two would share them."""
+
+    @ray.remote(num_cpus=0)
+    class Loader:
+        def load(self, x):
+            time.sleep(0.06)
+            return x
+
+    pool = [Loader.remote() for _ in range(2)]
+    return (
+        lambda: ray.get([pool[0].load.remote(x) for x in range(10)]),
+        lambda: ray.get([pool[x % 2].load.remote(x) for x in range(10)]),
+    )
+
+
 @entry("ray: ray-core/actors", "ray.worker-start")
 def new_actor_for_each_item():
     """An actor made for each item: a process has to start and to import each time."""

@@ -31,7 +31,7 @@ MANY_GETS = 100
 GET_SHARE = 0.3
 #: Some for each worker; what runs one after the other overlaps by less than a twentieth.
 SERIAL_TASKS = 4
-_OVERLAP = 1.05
+OVERLAP = 1.05
 TINY_TASKS = 500
 TINY_SHARE, WORTH_SHARE = 0.3, 0.2
 #: Of a task that does enough, the call is a tenth.
@@ -140,7 +140,7 @@ def _one_by_one(trace: Trace, gets: Sequence[int]) -> Finding | None:
     took_ns, submits = sum(span.duration_ns for span in tasks), _outermost(trace, ("ray.submit",))
     is_of_tasks = {trace.spans[at].name for at in submits} == {_SUBMIT_TASK}
     cores = trace.environment.get("cores")
-    is_serial = 0 < took_ns <= _OVERLAP * covered_ns(tasks) and cores != 1
+    is_serial = 0 < took_ns <= OVERLAP * covered_ns(tasks) and cores != 1
     is_in_turns = _submits_between(trace, gets) >= len(gets) == len(submits) >= SERIAL_TASKS
     if not (is_of_tasks and is_serial and is_in_turns):
         return None

@@ -7,7 +7,15 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from jupyter_serprof.analysis.findings.dask_facts import records
-from jupyter_serprof.analysis.findings.ray import _CALL_ACTOR, _GETS, _outermost, is_whole_get
+from jupyter_serprof.analysis.findings.ray import (
+    _CALL_ACTOR,
+    _GETS,
+    OVERLAP,
+    SERIAL_TASKS,
+    _outermost,
+    _submits_between,
+    is_whole_get,
+)
 from jupyter_serprof.analysis.spans import (
     WORDS,
     count_calls,
@@ -81,12 +89,13 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
     """Find an actor that is idle between two calls, as the next one waits for its result.
 
     Who calls is a task; or the notebook, if the code shows that no call needs the one before: then
-    it saves what the notebook does meanwhile, but no more than the actor works.
+    it saves what the notebook does meanwhile, but no more than the actor works, or several in turn.
     """
-    own_ns = _own_work_ns(trace)
+    own_ns, tasks = _own_work_ns(trace), list(indexed(trace, "ray.execute"))
+    is_one = own_ns > 0 and len({span.name for _, span in tasks}) == 1
     calls: dict[tuple[str, str], list[Span]] = defaultdict(list)
-    for _, span in indexed(trace, "ray.execute"):
-        calls[span.name, span.lane].append(span)
+    for _, span in tasks:
+        calls[span.name, "" if is_one else span.lane].append(span)
     for (name, lane), spans in calls.items():
         spans.sort(key=lambda span: span.start_ns)
         others = [s for (_, other), some in calls.items() if other != lane for s in some]
@@ -110,9 +119,9 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
                 f"calls = <calls>; ahead = next(calls){_AHEAD.format('next(calls, None)')}\n"
                 f"ahead = <ahead>{_AHEAD.format('<ahead>')}\n"
                 f"{WORDS}ask for the next one before you handle the one that is there",
-                spans=tuple(i for i, s in indexed(trace, "ray.execute") if s.lane == lane),
-                because=f"this actor worked for {format_ns(busy_ns)} and was idle for "
-                f"{format_ns(sum(long))} while its caller handled the results",
+                spans=tuple(i for i, s in tasks if is_one or s.lane == lane),
+                because=f"{format_ns(busy_ns)} of work, and {format_ns(sum(long))} idle while its "
+                "caller handled the results",
                 share=share,
             )
 
@@ -156,6 +165,48 @@ def blocking_in_async(trace: Trace) -> Iterable[Finding]:
                 because=f"{counted(count, 'call')} took turns, as no other goes on meanwhile",
                 share=share if is_worth else None,
             )
+
+
+def not_side_by_side(trace: Trace) -> Iterable[Finding]:
+    """Tasks sent together that ran one after the other, or of which one ran long after the others.
+
+    Nothing is said where tasks wait for their arguments: they need an order.
+    """
+    tasks = [span for _, span in indexed(trace, "ray.execute")]
+    gets, sent = (_outermost(trace, stages) for stages in (_GETS, ("ray.submit",)))
+    cores, count, busy_ns = trace.environment.get("cores"), count_calls(tasks), covered_ns(tasks)
+    deps_ns = covered_ns(span for _, span in indexed(trace, "ray.deps"))
+    is_together = 2 * _submits_between(trace, gets) < count and 2 * deps_ns < busy_ns
+    if not is_together or count < SERIAL_TASKS or not isinstance(cores, int):
+        return
+    longest = max(tasks, key=lambda span: span.duration_ns)
+    others = (span.end_ns for span in tasks if span is not longest)
+    alone_ns = longest.end_ns - max(others, default=longest.end_ns)
+    is_serial = sum(span.duration_ns for span in tasks) <= OVERLAP * busy_ns
+    spent_ns = busy_ns if is_serial else alone_ns
+    share = spent_ns / max(1, trace.wall_ns) * (1 - 1 / min(count, cores))
+    if share < WORTH_SHARE or 2 * spent_ns < longest.duration_ns:
+        return
+    is_actor = all(trace.spans[at].name == _CALL_ACTOR for at in sent)
+    if is_serial and is_actor:
+        ran, why = "went to one actor", "it takes them in turns; several actors run side by side"
+    elif is_serial:
+        ran, why = "ran one after the other, though sent together", "they may wait for one lock"
+        if len({span.lane for span in tasks}) == 1:
+            why = "each may ask for all (`num_cpus`), or Ray had one worker"
+    else:
+        ran = "ran alone, after the others"
+        why = "sent first, or in parts, it runs beside them"
+    yield Finding(
+        "ray.one-at-a-time",
+        "info",
+        f"{'' if is_serial else 'one of '}{format_count(count)} calls of `{longest.name}` {ran}",
+        {"tasks": count, "spent_ns": spent_ns},
+        "",
+        spans=tuple(at for at, span in indexed(trace, "ray.execute") if span is longest),
+        because=f"for {format_ns(spent_ns)} one core of {cores} had work of it; {why}",
+        share=share,
+    )
 
 
 def native_walk(trace: Trace) -> Iterable[Finding]:
@@ -212,4 +263,7 @@ def as_one_block(span: Span) -> str:
     return f"{before}{name} = {form}({name})   # once, before it is sent; {back} goes back"
 
 
-RULES = (spilling, submission_order, no_pipelining, blocking_in_async, native_walk)
+RULES = (
+    *(spilling, submission_order, no_pipelining, blocking_in_async, not_side_by_side),
+    native_walk,
+)
