@@ -38,6 +38,8 @@ LISTED = ("ipython", "jedi", "micropip", "packaging", "cloudpickle")
 OTHERS = ("anywidget", "comm", "ipywidgets", "jupyterlab_widgets", "psygnal", "typing_extensions")
 #: What our wheel cannot do without; the others are loaded where they are needed.
 NEEDED = ["cloudpickle", "ipython"]
+#: All cells are drawn, also before they are on the page: one scrolls over pictures.
+SETTINGS = {"@jupyterlab/notebook-extension:tracker": {"windowingMode": "defer"}}
 _IMPORTED = re.compile(r"(?m)^(?:from|import) (\w+)")
 
 
@@ -134,6 +136,7 @@ def main(arguments: list[str]) -> None:
         wheels(work / "pypi", OTHERS)
         shutil.rmtree(PAGE, ignore_errors=True)
         lay_notebooks(work / "notebooks", work / "static/pyodide")
+        (work / "overrides.json").write_text(json.dumps(SETTINGS), "utf-8")
         lite = (sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", work)
         ran(*lite, "--contents", work / "notebooks", "--output-dir", PAGE, where=work)
     size = sum(path.stat().st_size for path in PAGE.rglob("*") if path.is_file())

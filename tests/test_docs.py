@@ -101,7 +101,7 @@ def test_every_finding_has_its_picture_gain_and_source_or_why_it_has_none(
     monkeypatch.setattr("pages.pictures.block", lambda _: "PICTURE")
     wanted = {
         "picture": r"\nPICTURE\n(Measured on two cores\. \S|Artificial: .*\. \S)",
-        "gain": r"## What it gains\n\n(\|.*\n\|---.*\n(.*\n)*?\|.* [\d.]+x \||[^|\n]{40,})",
+        "gain": r"## What it gains\n\n(\|.*\n\|---.*\n(.*\n)*?\|.* [\d.]+x[^|\n]* \||[^|\n]{40,})",
         "source": r"## Read on\n\n.*\n\n(- \[.+\]\((https://|\.\./).*\n)+$",
     }
 

@@ -64,9 +64,8 @@ class Case:
 def cases(root: Path) -> tuple[Case, ...]:
     """Return all of them, as the programs and the two tables have them."""
     rows = {row["title"]: row for row in _rows(root)}
-    pictures = {path.name.partition(".serprof")[0] for path in (root / "docs/documents").iterdir()}
     known = [e for e in (*entries([]), *programs.ENTRIES) if e.rule]
-    return tuple(_case(entry, rows.get(entry.title), pictures) for entry in known)
+    return tuple(_case(entry, rows.get(entry.title, {})) for entry in known)
 
 
 def _rows(root: Path) -> Iterator[dict[str, str]]:
@@ -76,14 +75,15 @@ def _rows(root: Path) -> Iterator[dict[str, str]]:
             yield match.groupdict("")
 
 
-def _case(entry: Entry, row: dict[str, str] | None, pictures: set[str]) -> Case:
-    """Take the finding from the table, or a picture: what neither tells is no case of its rule."""
+def _case(entry: Entry, row: dict[str, str]) -> Case:
+    """Take the gain from the table, and whether the finding was told there."""
     prepare = inspect.unwrap(entry.prepare)
     source = inspect.getsource(prepare)
     (function,) = ast.parse(source).body
     is_own = entry in programs.ENTRIES
-    is_seen = is_own or f"{entry.rule}@{entry.name}" in pictures
-    told = (entry.rule if row is None or is_seen else row["rule"], row["gain"] if row else "")
+    gain = row.get("gain", "")
+    if gain and not is_own and not row["rule"]:
+        gain = f"{gain}, not told in that run"
     around = _around(prepare.__module__)
     is_function = isinstance(function, ast.FunctionDef)
     texts = _programs(function, source, around) if is_function else ("", "")
@@ -92,7 +92,7 @@ def _case(entry: Entry, row: dict[str, str] | None, pictures: set[str]) -> Case:
         if is_own
         else ("tests/corpus", f"python -m tests.corpus {entry.name} --pairs 5")
     )
-    return Case(entry.name, entry.title, entry.page, *told, *texts, *made)
+    return Case(entry.name, entry.title, entry.page, entry.rule, gain, *texts, *made)
 
 
 def _programs(function: ast.FunctionDef, source: str, around: dict[str, str]) -> tuple[str, str]:
