@@ -19,7 +19,7 @@ from jupyter_serprof.model.units import format_ratio, format_share
 BASELINE = "pickle"
 _HANDS_OVER = "pickle-oob"
 #: The fact how many times as long as the fastest a variant takes, and the signs in it.
-VS_FASTEST, TIED, NOT_SURE = "vs_fastest", "≈", "?"
+VS_FASTEST, TIED, NOT_SURE, GROUPED = "vs_fastest", "≈", "?", "‡"
 _OUTSIDE = "not compared: it "
 _SAME_AS = "did the same as "
 #: So much of the bytes may be shared before a time is no longer that of moving them.
@@ -55,8 +55,8 @@ def with_ranking(sweep: Sweep) -> Sweep:
 def _ratios(sweep: Sweep) -> dict[str, dict[str, Scalar]]:
     """Return by key the fact how long a variant takes in times of the fastest, of one size, warm.
 
-    `TIED` where the difference does not matter, `NOT_SURE` behind a guess; nothing of what ran
-    once, of runs in two groups, and of remedies, whose gain is of what they replace.
+    `TIED` where the difference does not matter, `NOT_SURE` behind a guess, `GROUPED` of runs in two
+    groups; nothing of what ran once, and of remedies, whose gain is of what they replace.
     """
     warm = [point for point in sweep.points if not point.cold]
     walls = [[p.wall_ns for p in warm if p.variant == v.key] for v in ranked_of(sweep.variants)]
@@ -66,13 +66,14 @@ def _ratios(sweep: Sweep) -> dict[str, dict[str, Scalar]]:
     if len(judged) < 2 or len({p.size_bytes for p in warm}) > 1 or is_tried:  # noqa: PLR2004
         return {}
     fastest, best = min(judged, key=lambda each: middle_ns(each[1]))
-    if groups_text(best):
-        return {}
-    return {
-        variant.key: {VS_FASTEST: _ratio_text(own, best, cost_of(variant, fastest))}
-        for variant, own in judged
-        if not groups_text(own)
-    }
+    found: dict[str, dict[str, Scalar]] = {}
+    for variant, own in judged:
+        if groups_text(own):
+            found[variant.key] = {VS_FASTEST: GROUPED}
+        elif not groups_text(best):
+            ratio = _ratio_text(own, best, cost_of(variant, fastest))
+            found[variant.key] = {VS_FASTEST: ratio}
+    return found
 
 
 def _ratio_text(own: Sequence[int], best: Sequence[int], cost_ns: float) -> str:

@@ -186,6 +186,8 @@ class _Search:
                     inside = _IN_TUPLE if is_a(value, tuple) and step[:1] == "[" else ""
                     if step[1:].isidentifier() and not is_a(value, (type, *_UNNAMED)):
                         inside = f"{_OF}{_owner_name(type(value))}"
+                        if "." in inside and place.startswith(_OF) and "." not in place:
+                            break  # an object of a library in one of the user, who has it whole
                     self.descend(part, path + step, why, (*above, id(value)), inside)
         if len(self.found) == count:
             self.found.append(Culprit(path, kind_name(type(value)) + place, error))

@@ -96,7 +96,8 @@ describe("a trace", () => {
       return columnsOf({ ...trace, waterfall: { ...waterfall, rows } }).map(({ name }) => name);
     };
     expect(withFaults(faults)).not.toContain("faults");
-    expect(withFaults([1, ...faults.slice(1)])).toContain("faults");
+    expect(withFaults([1, ...faults.slice(1)])).not.toContain("faults"); // of a row that is folded
+    expect(withFaults([0, null, 1, null, 0])).toContain("faults");
   });
 
   it("labels a bar with the number of its column, and none of several spans", () => {

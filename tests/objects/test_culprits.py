@@ -124,6 +124,7 @@ def test_a_value_that_pickles_has_no_culprit() -> None:
         ({LOCK: 1, "x": 2}, "a.<key lock>"),
         (Holder(), "a.part"),
         (Slotted(LOCK), "a.part"),
+        (Holder(threading.Condition()), "a.part"),
         (Holder({"k": Slotted([LOCK])}), "a.part['k'].part[0]"),
         ([iter_nothing()], "a[0]"),
         (Refuses(), "a"),

@@ -31,7 +31,7 @@ from statistics import NormalDist, median
 
 from jupyter_serprof.experiments.engine.machine import FEWEST
 from jupyter_serprof.model import Sweep, Trace
-from jupyter_serprof.model.units import format_count
+from jupyter_serprof.model.units import format_count, format_ratio
 
 #: With more runs the normal distribution is as good as the exact one, and far quicker.
 _MOST_EXACT = 20
@@ -186,8 +186,8 @@ def machine_between(before: Trace | Sweep, after: Trace | Sweep) -> Machine | No
     worst = max(ratios, key=lambda kind: ratios[kind])
     reach = LEAST * ratios[worst]
     text = (
-        f"within {reach:.2f}×, what the machine may have done: the same {_TITLES[worst]} took "  # noqa: RUF001
-        f"{ratios[worst]:.2f}× as long in its slow moments as in its quick ones"  # noqa: RUF001
+        f"within {format_ratio(reach)}, which may be the machine's: {_TITLES[worst]} varied by "
+        f"{format_ratio(ratios[worst])}"
     )
     return Machine(reach, text, ends["pages"][1] / _PAGES if "pages" in ends else 0.0)
 
@@ -226,6 +226,6 @@ def held_back(
 def machine_text(machine: Machine) -> str:
     """Return what the fixed work says, for a note."""
     return (
-        f"up to {machine.reach:.2f}× may come from the machine, whose speed changed as much "  # noqa: RUF001
-        "between the runs. To be sure, run both in turns: sp.compare(f, g)"
+        f"up to {format_ratio(machine.reach)} may come from the machine, whose speed changed as "
+        "much between the runs. To be sure, run both in turns: sp.compare(f, g)"
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from jupyter_serprof.analysis.ranking import NOT_SURE, TIED, VS_FASTEST
+from jupyter_serprof.analysis.ranking import GROUPED, NOT_SURE, TIED, VS_FASTEST
 from jupyter_serprof.model import Crossover, Fit, Point, Sweep, Trace, Variant, stages_of, units
 from jupyter_serprof.model.sweep import groups_text, quartiles, spread
 from jupyter_serprof.model.sweep import runs_of as all_runs
@@ -22,6 +22,7 @@ _SMALLEST_RATIO = 0.05
 _LEGENDS = {
     TIED: f"{TIED} as fast as the fastest, as far as these runs can tell",
     NOT_SURE: f"{NOT_SURE} a guess: these runs took very different times",
+    GROUPED: f"{GROUPED} its runs fell into two groups: the bar is one of the larger",
 }
 
 

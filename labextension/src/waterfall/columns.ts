@@ -3,7 +3,7 @@
 import type { DrawnTrace, Row } from "../document/document";
 import * as format from "../document/format";
 import { carriesBytes, familyOf } from "../kit/theme";
-import { type Node, outlineOf, ownOf, type RowNode, wholeOf } from "./outline";
+import { type Node, outlineOf, ownOf, type RowNode, rowsIn, wholeOf } from "./outline";
 
 export interface Column {
   readonly title: string;
@@ -24,36 +24,27 @@ export function columnsOf(trace: DrawnTrace): Column[] {
   const scale = format.columnScale(trace.wall_ns);
   const busy = (ns: number): string => (ns === 0 ? "0" : inUnit(trace.wall_ns, ns));
   const perRow = { unit: "", rest: NOT_APPLICABLE, total: "", sum: () => NOT_APPLICABLE };
+  const faults = (row: Row): string =>
+    row.minor_faults == null ? unknownIn(trace, row) : format.count(row.minor_faults);
+  const each = (text: (row: Row) => string) => {
+    const sum = (rows: readonly RowNode[]): string => text(wholeOf(rows));
+    return { ...perRow, text, sum };
+  };
   const columns: Column[] = [
     adding(trace, scale),
     shares(trace),
-    {
-      ...perRow,
-      title: "busy",
-      unit: scale.unit,
-      name: "busy",
-      text: (row) => busy(row.busy_ns),
-      sum: (rows) => busy(wholeOf(rows).busy_ns),
-    },
-    {
-      ...perRow,
-      title: "bytes",
-      name: "bytes",
-      text: (row) => sizeText(trace, row),
-      sum: (rows) => sizeText(trace, wholeOf(rows)),
-    },
+    { ...each((row) => busy(row.busy_ns)), title: "busy", unit: scale.unit, name: "busy" },
+    { ...each((row) => sizeText(trace, row)), title: "bytes", name: "bytes" },
     { ...perRow, title: "rate", name: "rate", text: (row) => rateText(trace, row) },
     { ...perRow, title: "of memcpy", name: "memcpy", text: (row) => memcpyText(trace, row) },
+    { ...each(faults), title: "page faults", name: "faults" },
   ];
-  const { rows } = trace.waterfall;
-  if (rows.some((row) => row.minor_faults != null)) {
-    const text = (row: Row): string =>
-      row.minor_faults == null ? unknownIn(trace, row) : format.count(row.minor_faults);
-    const sum = (nodes: readonly RowNode[]): string => text(wholeOf(nodes));
-    columns.push({ ...perRow, title: "page faults", name: "faults", text, sum });
-  }
+  // What is folded away says nothing.
+  const shown = outlineOf(trace).filter(({ kind }) => kind !== "more");
+  const rows = shown.flatMap(rowsIn);
   return columns.filter(
-    ({ name, text }) => /^(share)?$/.test(name) || !isEmpty(rows.map((row, at) => text(row, at))),
+    ({ name, text }) =>
+      /^(share)?$/.test(name) || !isEmpty(rows.map(({ position, row }) => text(row, position))),
   );
 }
 

@@ -75,27 +75,27 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
         (
             {"pickle": [17] * 4, "ray": [9, 7, 7, *[90] * 5], "cloud": [40] * 4},
             "Pickle takes 17.0 ms",
-            ["1.0×", "–", "2.4×"],  # noqa: RUF001
+            ["1.0×", "‡", "2.4×"],  # noqa: RUF001
         ),
         (
             {"pickle": [17] * 4, "ray": [9, 7, 7, 7, 12, 12]},
             "Ray is fastest, 7.00 ms in 3 runs, 12.0 ms in 2",
-            ["–", "–"],  # noqa: RUF001
+            ["–", "‡"],  # noqa: RUF001
         ),
         (
             {"pickle": [9, *[7] * 3, *[12] * 3], "ray": [9, *[6] * 4, *[12] * 3]},
             "Pickle takes 7.00 ms in 3 runs, 12.0 ms in 3",
-            ["–", "–"],  # noqa: RUF001
+            ["‡", "‡"],
         ),
         (
             {"pickle": [9, *[8] * 3, *[17] * 4], "ray": [13] * 8},
             "Pickle takes 8.00 ms in 3 runs, 17.0 ms in 4",
-            ["–", "1.0×"],  # noqa: RUF001
+            ["‡", "1.0×"],  # noqa: RUF001
         ),
         (
             {"pickle": [9] * 8, "ray": [9, *[8] * 5, *[13] * 2]},
             "Pickle takes 9.00 ms",
-            ["–", "–"],  # noqa: RUF001
+            ["–", "‡"],  # noqa: RUF001
         ),
     ],
 )
