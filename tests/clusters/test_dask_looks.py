@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import dask
+import dask.array as da
+import numpy as np
 import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, LocalCluster
@@ -44,6 +49,7 @@ class Watcher:
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "AFTER_S", 0.1)
     monkeypatch.setattr(live, "STILL_S", 0.3)
+    Slow.gate.clear()
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +120,13 @@ def test_a_task_much_longer_than_its_siblings_is_told(client: Client, gate: Even
     assert watcher.said
 
 
-def test_a_cluster_without_workers_is_told(capfd: pytest.CaptureFixture[str]) -> None:
-    """By the line; where there is none, on stderr."""
+def test_a_cluster_without_workers_is_told(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the line, with the user's own name; where there is none, on stderr."""
     with LocalCluster(n_workers=0, processes=False, **KIND) as cluster, Client(cluster) as client:
-        words = "; no worker is there: client.cluster.scale(2)"
+        monkeypatch.setattr(sys.modules["__main__"], "mine", client, raising=False)
+        words = "; no worker is there: mine.cluster.scale(2)"
         watcher = Watcher(words, partial(cluster.scale, 1))
 
         with record("none", live=watcher):
@@ -125,6 +134,62 @@ def test_a_cluster_without_workers_is_told(capfd: pytest.CaptureFixture[str]) ->
 
     assert watcher.said
     assert "no worker" not in capfd.readouterr().err
+
+
+def test_a_worker_that_is_silent_is_told(client: Client) -> None:
+    address, pid = next(iter(client.run(os.getpid).items()))
+    watcher = Watcher("; 1 of 2 workers silent for ", partial(os.kill, pid, signal.SIGCONT))
+
+    with record("silent", live=watcher):
+        os.kill(pid, signal.SIGSTOP)
+        client.submit(abs, -7, workers=[address]).result(60)
+
+    assert watcher.said
+
+
+class Slow:
+    """Is optimized, or pickled, when the gate is open."""
+
+    gate = threading.Event()
+
+    @classmethod
+    def optimize(cls, graph: object, *_: object, **__: object) -> object:
+        cls.gate.wait(60)
+        return graph
+
+    def __dask_tokenize__(self) -> str:
+        return "slow"
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        self.gate.wait(60)
+        return int, ()
+
+
+def optimize(client: Client) -> None:
+    with dask.config.set(array_optimize=Slow.optimize):
+        client.compute(da.ones(2, chunks=1), sync=True)
+
+
+def send(client: Client) -> None:
+    client.submit(len, [np.ones(100_000), Slow()], pure=False).result(60)
+
+
+@pytest.mark.parametrize(
+    ("words", "run"),
+    [
+        ("Graph optimization, ... ; the scheduler has been at it for ", optimize),
+        ("Pickle, ... ; in Slow.__reduce__, 800 kB so far", send),
+    ],
+)
+def test_what_is_done_to_a_graph_is_told(
+    client: Client, words: str, run: Callable[[Client], None]
+) -> None:
+    watcher = Watcher(words, Slow.gate.set)
+
+    with record("graph", live=watcher):
+        run(client)
+
+    assert watcher.said
 
 
 def test_a_scheduler_that_stands_still_or_dies_is_told(tmp_path: Path) -> None:

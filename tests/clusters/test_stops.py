@@ -17,7 +17,7 @@ import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, Future, LocalCluster, wait
 
-from clusters.test_dask_looks import KIND, Watcher, pause_above
+from clusters.test_dask_looks import KIND, Slow, Watcher, pause_above
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.experiments.engine import live
 
@@ -120,6 +120,17 @@ def test_what_is_in_no_variable_is_cancelled_by_what_the_client_knows(mine: Clie
     assert line.startswith("import distributed; mine.cancel([distributed.Future(key, mine) ")
     assert {future.status for future in futures} == {"cancelled"}
     assert MAIN["done"].status == "finished"
+
+
+def test_what_was_never_sent_is_not_left(mine: Client) -> None:
+    """Its future is pending while the traceback holds it."""
+    watcher = Watcher("Pickle, ", PRESS)
+
+    with pytest.raises(KeyboardInterrupt) as held, record("x", live=watcher) as recording:
+        delayed(id)(Slow()).compute(scheduler=mine)
+
+    assert held.tb is not None
+    assert [note for note in recording.trace.quality.notes if "left on" in note] == []
 
 
 def test_a_stop_is_silent_and_gives_a_computation_back(

@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import replace
+from io import BytesIO
+from itertools import takewhile
+from pickle import PickleBuffer
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -22,6 +25,7 @@ from jupyter_serprof.capture.recorder import OWN_THREADS, active_recorders, desc
 from jupyter_serprof.capture.stacks import stack_of
 from jupyter_serprof.model.live import LiveFacts, seconds_text
 from jupyter_serprof.model.stages import stage
+from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.probes import Probe
 
 if TYPE_CHECKING:
@@ -75,9 +79,11 @@ class Ticker:
         OWN_THREADS.add(get_ident())
         try:
             self._tell_on()
-            if self._last is not None:
-                ran_s = _clock() - self._start_s
-                self._tell(replace(self._last, ran_s=ran_s, why="", left_s=None, is_over=True))
+            last, ran_s = self._last, _clock() - self._start_s
+            # A call that holds the interpreter keeps the others out: then this one is the first.
+            if last is not None or ran_s > AFTER_S:
+                last = replace(last or LiveFacts(), why="", left_s=None)
+                self._tell(replace(last, ran_s=ran_s, is_over=True))
         except BaseException as error:  # noqa: BLE001  (no line must cost the result)
             for recorder in active_recorders():
                 recorder.failures[f"what ran could not be told: {describe_failure(error)}"] += 1
@@ -146,7 +152,33 @@ def _facts(recorder: Recorder, still_s: float) -> LiveFacts:
     known = [facts for one in probes if (facts := one.look(key, still_s)) is not None]
     # A cluster that idles has nothing to count.
     facts = max(known, key=lambda facts: facts.total or 0, default=LiveFacts(key))
-    return replace(facts, title=stage(facts.stage).title if facts.stage else "")
+    why = facts.why
+    if still_s > STILL_S and facts.stage in _PICKLES:
+        why = _pickling(recorder.thread)
+    return replace(facts, title=stage(facts.stage).title if facts.stage else "", why=why)
+
+
+_PICKLES = ("pickle.dumps", "dask.serialize", "ray.pickle")
+
+
+def _pickling(thread: int) -> str:
+    """Return what a pickler calls now, and how many bytes it has given away: in blocks."""
+    stack = stack_of(thread, _pickled)
+    inside = takewhile(lambda name: name is not None, (name for name, _ in stack))
+    size = max((size for _, size in stack), default=0)
+    said = [f"{format_bytes(size)} so far"] if size else []
+    return ", ".join([*[f"in {name}" for name in inside if name][-1:], *said])
+
+
+def _pickled(frame: FrameType) -> tuple[str | None, int]:
+    """Return the name of a function, None of a pickler, "" of what else is watched; and bytes."""
+    place, is_one = _place_of(frame), frame.f_code.co_name == "dumps"
+    held = list(frame.f_locals.values()) if is_one else []
+    buffers = [one for each in held if type(each) is list for one in each]
+    sizes = [one.raw().nbytes for one in buffers if type(one) is PickleBuffer]
+    size = sum(each.tell() for each in held if type(each) is BytesIO) + sum(sizes)
+    name = "" if place is None or place.stage not in _PICKLES else None
+    return (frame.f_code.co_qualname if place is None else name), size
 
 
 _LOCK = "python.wait"
@@ -172,6 +204,8 @@ def _stage_of(thread: int) -> str:
 #: What is left is told from this share on, as a range: at half time the end lay in it in 82 of 100
 #: simulated runs of ten kinds, and in 15 of 17 real ones (``tests/benchmarks/eta.py``).
 _FROM_SHARE, _SOONER, _LATER = 0.1, 0.65, 1.5
+#: Where more of what is left is of a kind of which nothing has ended, nobody knows it.
+_MOST_GUESSED = 0.5
 
 
 class Outlook:
@@ -187,13 +221,19 @@ class Outlook:
     def seen(self, facts: LiveFacts, ran_s: float) -> LiveFacts:
         """Return facts completed by what was seen before them."""
         before, self._before, now_s = self._before, facts, _clock()
-        if (facts.stage, facts.done, facts.total) != (before.stage, before.done, before.total):
+        is_same = (facts.stage, facts.done, facts.total) == (
+            before.stage,
+            before.done,
+            before.total,
+        )
+        if not is_same and before != LiveFacts():  # from the start nothing has moved till then
             self.moved_s = now_s
         why = facts.why if now_s - self.moved_s >= STILL_S else ""
         if now_s - self.held[0] < _SAID_S:
             why = f"one call held the interpreter for {seconds_text(self.held[1])}"
-        if before.total and before.done == before.total and facts.total != before.total:
-            # All was done and more comes: nobody knows how much more will.
+        is_one = before.done == before.total or facts.unit == "task"
+        if before.total and (facts.total or 0) > before.total and is_one:
+            # More comes than was known: nobody knows how much more will.
             self._batches, self._began_s = self._batches + 1, ran_s
         elif not before.total and facts.total and ran_s > 2 * AFTER_S:  # else from the start on
             self._began_s = self._began_s or ran_s - EVERY_S
@@ -201,13 +241,14 @@ class Outlook:
             self._expect(facts, ran_s)
         self._most = max(self._most, facts.share or 0.0)
         low_s, high_s = (max(0.0, end_s - ran_s) for end_s in self._ends_s)
+        is_known = high_s > 0 and self._batches == 1 and facts.guessed <= _MOST_GUESSED
         return replace(
             facts,
             ran_s=ran_s,
             why=why,
             share=self._most if facts.share is not None and self._batches == 1 else None,
             # From what does not move nothing follows.
-            left_s=None if why else facts.left_s or ((low_s, high_s) if high_s else None),
+            left_s=None if why else facts.left_s or ((low_s, high_s) if is_known else None),
         )
 
     def _expect(self, facts: LiveFacts, ran_s: float) -> None:

@@ -34,7 +34,7 @@ from jupyter_serprof.probes.dask.cluster import (
 )
 from jupyter_serprof.probes.dask.graph.graph import KeptGraphs
 from jupyter_serprof.probes.dask.looks import cluster_facts
-from jupyter_serprof.probes.dask.stopped import hush, left_notes
+from jupyter_serprof.probes.dask.stopped import UNSENT, hush, left_notes, note_unsent
 from jupyter_serprof.probes.dask.tasks import add_cluster, task_table
 
 LOOP_LANE = "client/loop"
@@ -112,6 +112,7 @@ def size_gathers(run: Page, cluster: Cluster) -> None:
 
 
 _CLIENT, _CLOSE = "distributed.client:Client", "distributed.deploy.cluster:Cluster.close"
+_SENDS = f"{_CLIENT}._graph_to_futures"
 _STARTS = (f"{_CLIENT}.__init__", "distributed.deploy.local:LocalCluster.__init__")
 _SYNC, _START = "distributed.utils:SyncMethodMixin.sync", "dask.start"
 _CALLS = ("compute", "persist", "submit", "map", "get", "scatter", "gather")
@@ -130,6 +131,7 @@ def _note_graph(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
     """Note whose graph it is, its size in layers, and what tells it apart."""
     client, expr = args[0], args[1] if len(args) > 1 else kwargs["expr"]
     keys = list(result)
+    UNSENT.difference_update(keys if UNSENT else ())
     sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
     graphs = _graphs(expr)
     layers = sum(len(graph.layers) for graph in graphs) if graphs else None
@@ -183,7 +185,7 @@ def client_places(note_frames: After) -> list[Place]:
     """
     module = "distributed.client:"
     return [
-        Place(f"{module}Client._graph_to_futures", "dask.submit", "dask.graph", after=_note_graph),
+        Place(_SENDS, "dask.submit", "dask.graph", after=_note_graph, failed=note_unsent),
         *_graph_places(module, note_frames),
         *[Place(f"{module}Client.{name}", "dask.submit", f"dask.call:{name}") for name in _CALLS],
         Place(f"{module}Client._send_to_scheduler", "dask.submit", "dask.send"),
@@ -340,9 +342,7 @@ class DaskProbe(Probe):
         clusters = self._used or self._clusters
         if self._has_strangers:
             return "client only"
-        if not clusters:
-            return _LEVELS[0]
-        return min((_level(cluster) for cluster in clusters), key=_LEVELS.index)
+        return min(map(_level, clusters), key=_LEVELS.index, default=_LEVELS[0])
 
     def unseen(self) -> Sequence[str]:
         """Return what could not be seen, for ``quality``."""

@@ -30,6 +30,7 @@ from jupyter_serprof.model.trace import NO_WORKER
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes import shipping
 from jupyter_serprof.probes.dask.looks import Looks
+from jupyter_serprof.probes.dask.stopped import scaling
 from jupyter_serprof.probes.shipping import Shipped, loaded, sources
 
 _PACKAGE = "jupyter_serprof.probes.dask.agent"
@@ -102,7 +103,7 @@ class Visit:
         self.answer: dict[str, Any] | None = None
         self.missing: list[str] = []
         self.troubles: list[str] = []
-        self.looks = Looks()
+        self.looks = Looks(partial(scaling, clients[0]))
         self.has_come, self.is_over = Event(), Event()
         self._loop, self._leaving = asyncio.new_event_loop(), asyncio.Event()
         self._thread = Thread(target=self._run, name="serprof-dask", daemon=True)
@@ -140,7 +141,8 @@ class Visit:
             if any(map(has_no_worker, self.clients)):
                 self.troubles.append(NO_WORKER)
                 if not self.looks.is_watched:
-                    print("no worker: nothing can run; client.cluster.scale(2)", file=sys.stderr)  # noqa: T201
+                    said = ("no worker: nothing can run", scaling(self.clients[0]))
+                    print("; ".join(filter(None, said)), file=sys.stderr)  # noqa: T201
                 return
 
     async def _stay(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from traceback import walk_tb
 from typing import Any
 
 from jupyter_serprof.model.live import seconds_text
@@ -25,6 +26,20 @@ def hush(error: BaseException, args: tuple[Any, ...]) -> None:
         args[0].loop.add_callback(_take_errors)
 
 
+#: Keys of graphs that never left: their futures are pending as long as a traceback holds them.
+UNSENT: set[Any] = set()
+
+
+def note_unsent(error: BaseException, _: object) -> None:
+    """Remember the keys of a graph that was not sent.
+
+    Source: distributed 2026.8.0, client.py:Client._graph_to_futures.
+    """
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    for frame in [one for one in frames if one.f_code.co_name == "_graph_to_futures"]:
+        UNSENT.update(frame.f_locals.get("keyset", ()))
+
+
 def _take_errors() -> None:
     for task in asyncio.all_tasks():
         if getattr(task.get_coro(), "__qualname__", "") == _WAIT:
@@ -43,16 +58,29 @@ def left_notes(clients: Sequence[Any], oldest: Sequence[Any]) -> Iterator[str]:
     """
     for client in clients:
         left = {key for key, one in list(client.futures.items()) if one.status == "pending"}
+        left -= UNSENT
         if left:
             yield f"{counted(len(left), 'future')} left on the cluster: {_cancelling(client, left)}"
     if oldest and oldest[1] >= _LONG_S:
         ran = f"{oldest[0]} had run for {seconds_text(oldest[1])}"
-        yield f"{ran}: Dask ends no task that has begun; client.restart() ends all"
+        ends = f"{name_of(clients[0])}.restart() ends all"
+        yield f"{ran}: Dask ends no task that has begun; {ends}"
+
+
+def name_of(client: Any) -> str:  # noqa: ANN401  (a Client)
+    """Return the variable that holds a client."""
+    known = holders([id(client)], lambda value: [id(value)])
+    return known[0] if known else "client"
+
+
+def scaling(client: Any) -> str:  # noqa: ANN401  (a Client)
+    """Return the line that gets workers; empty where the client has no cluster that it can ask."""
+    is_there = getattr(getattr(client.cluster, "status", None), "name", "") == "running"
+    return f"{name_of(client)}.cluster.scale(2)" if is_there else ""
 
 
 def _cancelling(client: Any, left: set[str]) -> str:  # noqa: ANN401  (a Client)
-    known = holders([id(client)], lambda value: [id(value)])
-    caller = known[0] if known else "client"
+    caller = name_of(client)
     names, values = holders(left, _keys), variables()
     held = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
     if not names:
@@ -60,7 +88,7 @@ def _cancelling(client: Any, left: set[str]) -> str:  # noqa: ANN401  (a Client)
         held = f"[distributed.Future(key, {caller}) {pending}]"
     elif any(_keys(values[name]) - left for name in names):
         held = f"[f for f in distributed.futures_of({held}) if not f.done()]"
-    made = "" if known else "client = distributed.get_client(); "
+    made = "" if variables().get(caller) is client else "client = distributed.get_client(); "
     line = f"{made}{'await ' * bool(client.asynchronous)}{caller}.cancel({held})"
     return f"import distributed; {line}" if "distributed." in line else line
 

@@ -75,6 +75,16 @@ def test_nothing_stays_after_an_error(told: Told, error: type[BaseException]) ->
     assert (told[-2].stage, told[-2].title) == ("python.wait", "Wait in this process")
 
 
+def test_a_call_that_holds_the_interpreter_is_told_when_it_is_over(told: Told) -> None:
+    """Nothing of ours runs before its end, and then the end comes first."""
+    ticker = Ticker(told)
+
+    ticker.start()
+    ticker.stop()
+
+    assert told[-1].is_over
+
+
 def test_a_callable_that_raises_is_noted_and_called_no_more(told: Told) -> None:
     """The user's code goes on; the document says what failed, without what the error says."""
 
@@ -151,12 +161,22 @@ def test_what_is_left_is_told_from_a_tenth_on_and_comes_nearer() -> None:
     assert early is None
     assert same == pytest.approx([s - 1 for s in tenth or ()])
     assert (half or (4, 4))[0] < 4 < (half or (4, 4))[1]
-    # All was done and more comes: nobody knows how much is left of the cell.
-    assert [facts.share for facts in seen([(1, 4), (4, 4), (4, 8)])] == [0.25, 1.0, None]
+
+
+@pytest.mark.parametrize("counts", [[(1, 4), (4, 4), (4, 8)], [(1, 4), (3, 8), (4, 8)]])
+def test_where_more_comes_nobody_knows_how_much_is_left(counts: list[Any]) -> None:
+    """Also where it comes between two looks: computations that follow each other."""
+    told = seen(counts)
+
+    assert [facts.share is None for facts in told] == [
+        False,
+        *(total > 4 for _, total in counts[1:]),
+    ]
+    assert told[-1].left_s is None
 
 
 def test_why_nothing_moves_is_told_only_where_nothing_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter((0.0, 1.0, 2.9, 3.1, 3.2))
+    times = iter((0.0, 1.0, 1.9, 2.1, 2.2))
     monkeypatch.setattr(live, "_clock", lambda: next(times))
 
     told = seen([(1, 4), (1, 4), (1, 4), (2, 4)], "no worker is there")

@@ -140,6 +140,10 @@ def note(method: str, *args: Any) -> None:
             agent.bytes["failures"] += 1
 
 
+#: The innermost timed call that each thread is in: its stage, and when it began.
+STEPS: dict[int, tuple[str, int] | None] = {}
+
+
 def timed(stage: str, name: str, counted: Callable[[Any], int] | None = None) -> Maker:
     """Return a maker of wrappers that note each call as a span."""
 
@@ -147,8 +151,10 @@ def timed(stage: str, name: str, counted: Callable[[Any], int] | None = None) ->
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
             around, _INSIDE.kind = getattr(_INSIDE, "kind", ""), "span"
-            count = 1
+            count, me = 1, threading.get_ident()
+            before = STEPS.get(me)
             start = clock()
+            STEPS[me] = stage, start
             try:
                 result = original(*args, **kwargs)
                 if counted is not None:
@@ -157,6 +163,7 @@ def timed(stage: str, name: str, counted: Callable[[Any], int] | None = None) ->
             finally:
                 end = clock()
                 _INSIDE.kind = around
+                STEPS[me] = before
                 note("span", stage, name, start, end, None, count)
 
         return call

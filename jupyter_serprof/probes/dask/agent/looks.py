@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from itertools import islice
+from operator import itemgetter
+
+from .hooks import STEPS
+from .notes import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +17,8 @@ if TYPE_CHECKING:
 
 #: What a look goes through at most.
 _MOST = 1_000
+#: Workers tell of themselves twice a second, of many workers less often.
+_LATE_S = 3.0
 
 
 class Lookout:
@@ -32,12 +39,14 @@ def _look(agent: Agent, scheduler: Any) -> dict[str, Any]:
     workers = list(islice(scheduler.workers.values(), _MOST))
     paused = [worker for worker in workers if worker.status.name == "paused"]
     fullness = [worker.metrics["memory"] / (worker.memory_limit or 1e99) for worker in paused]
+    silent = [time.time() - worker.last_seen for worker in workers if worker.processing]
     unfit = list(islice(scheduler.unrunnable, _MOST)) if workers else []
     return {
         "tasks": sum(agent.planned.values()),
         "done": agent.ended,
         "work": _work(agent),
-        "taking": len(agent.taking),
+        "taking": _taking(agent),
+        "late": [s for s in silent if s > _LATE_S + len(workers) / 50],
         "workers": len(scheduler.workers),
         "threads": sum(worker.nthreads for worker in workers),
         "paused": [len(paused), max(fullness, default=0.0)],
@@ -45,6 +54,14 @@ def _look(agent: Agent, scheduler: Any) -> dict[str, Any]:
         "unfit": [len(unfit), _wish(unfit[0]) if unfit else ""],
         "oldest": _oldest(agent, workers),
     }
+
+
+def _taking(agent: Agent) -> list[Any]:
+    """Return what is done to a graph that is taken in, and for how many seconds; empty: none is."""
+    taken = min(agent.taking.values(), default=0)
+    steps = filter(None, STEPS.values())
+    stage, start = max(steps, key=itemgetter(1), default=("dask.schedule", taken))
+    return [stage, (clock() - start) / 1e9] if taken else []
 
 
 def _work(agent: Agent) -> list[float]:

@@ -77,8 +77,8 @@ class Agent:
         self.clients = set(clients)
         #: Clients of which all that they sent before the recording was read.
         self.begun: set[str] = set()
-        #: Tasks of the event loop that take in a graph of the recording.
-        self.taking: set[Any] = set()
+        #: Tasks of the event loop that take in a graph of the recording, and since when.
+        self.taking: dict[Any, int] = {}
         self.has_own_process = has_own_process
         self.loop_thread = threading.get_ident()
         self.spans: list[Block] = []
@@ -154,7 +154,7 @@ class Agent:
         What was sent before may be taken in later: messages are under way, and wait for each other.
         """
         if client in self.begun:
-            self.taking.add(asyncio.current_task())
+            self.taking[asyncio.current_task()] = clock()
 
     def is_taking(self) -> bool:
         """Tell whether the graph that is taken in now is one of the recording."""
@@ -166,7 +166,7 @@ class Agent:
             name = "update_graph (another client)"
         else:
             name = "update_graph" if self.is_taking() else "update_graph (sent before)"
-        self.taking.discard(asyncio.current_task())
+        self.taking.pop(asyncio.current_task(), None)
         self.span("dask.schedule", name, start, end, lane=SCHEDULER)
 
     def count(self, what: str) -> None:
