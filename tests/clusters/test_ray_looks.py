@@ -99,11 +99,12 @@ def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
     assert any(tries)
 
 
-def test_what_was_sent_before_is_counted_where_it_is_awaited(gate: Path) -> None:
+@pytest.mark.parametrize("detail", [False, True])
+def test_what_was_sent_before_is_counted_where_it_is_awaited(gate: Path, detail: bool) -> None:
     refs = [through.remote(gate) for _ in range(2)]
-    watcher = Watcher("Wait and fetch: 0 of 2 tasks, ... ; wait runs for ", gate.touch)
+    watcher = Watcher(": 0 of 2 tasks, ... ; wait runs for ", gate.touch)
 
-    with record("before", live=watcher):
+    with record("before", live=watcher, detail=detail):
         ray.get(refs)
 
     assert watcher.said

@@ -88,19 +88,25 @@ class TaskLooks:
     def left_note(self) -> str:
         """Say which tasks go on, and a line that ends them; empty without any."""
         left = (_pending_now() or frozenset()) - (self._before - self._awaited)
+        if not left:
+            return ""
         holding, known = holders(left, _tasks_in), variables()
         shapes: dict[type, str] = {dict: "*{}.values()", list: "*{}", set: "*{}", tuple: "*{}"}
         held = ", ".join(shapes.get(type(known[name]), "{}").format(name) for name in holding)
-        is_unnamed = not holding and left <= _tasks_in(UNNAMED)
-        begin = f"from {__name__} import UNNAMED; " if is_unnamed else ""
-        held, (force, what) = "*UNNAMED" if is_unnamed else held, _force(left)
-        line = f"{begin}[ray.cancel(ref{force}) for ref in [{held}]]"
-        line = f"ray.cancel({held}{force})" if holding == [held] else line
+        begin = ""
+        if not holding and left <= _tasks_in(UNNAMED):
+            begin, held = f"from {__name__} import UNNAMED; ", "*UNNAMED"
+        # A task's id has that of its actor, if any, whose calls cannot be forced.
+        is_of_actor = any(task[8:20].strip(b"\xff") for task in left)
+        force, does = ("", "calls that run go on") if is_of_actor else (", force=True", _FORCE)
+        each = f"{begin}[ray.cancel(ref{force}) for ref in [{held}]]"
+        line = f"ray.cancel({held}{force})" if holding == [held] else each
         none = "ray.shutdown(), as no variable refers to all of them"
-        how = f"{line}  # {what}" if held else none
-        return f"{counted(len(left), 'task')} of Ray left on the cluster: {how}" if left else ""
+        how = f"{line}  # {does}" if held else none
+        return f"{counted(len(left), 'task')} of Ray left on the cluster: {how}"
 
 
+_FORCE = "ends the processes of tasks that run"
 #: What a get that was stopped waited for: a task is cancelled by a reference that was never let go.
 UNNAMED: list[Any] = []
 
@@ -109,18 +115,6 @@ def keep_unnamed(error: BaseException, args: Sequence[Any]) -> None:
     """Keep the references of a get that was stopped, until the next recording begins."""
     if isinstance(error, KeyboardInterrupt):
         UNNAMED[:] = args[1]
-
-
-def _force(tasks: Iterable[bytes]) -> tuple[str, str]:
-    """Return what a cancel is given, and does: the calls of actors cannot be forced.
-
-    Source: Ray 2.60.0, src/ray/design_docs/id_specification.md: a task's id has that of its actor.
-    """
-    is_of_actor = any(task[8:20].strip(b"\xff") for task in tasks)
-    return ("", "calls that run go on") if is_of_actor else (", force=True", _FORCE)
-
-
-_FORCE = "ends the processes of tasks that run"
 
 
 def _tasks_in(value: object) -> set[bytes]:
@@ -139,9 +133,10 @@ def _pending_now() -> frozenset[bytes] | None:
 
 
 def _wanted(frame: FrameType) -> Sequence[Any]:
-    """Return the references that a call of ``ray.get`` waits for."""
-    is_get = frame.f_code.co_name == "get_objects" and frame.f_globals["__name__"] == _WORKER
-    return frame.f_locals.get("object_refs", ()) if is_get else ()
+    """Return the references that a call of ``ray.get`` or ``ray.wait`` waits for."""
+    is_one = frame.f_code.co_name in ("get_objects", "wait")
+    known = frame.f_locals if is_one and frame.f_globals["__name__"] == _WORKER else {}
+    return known.get("object_refs") or known.get("ray_waitables") or ()
 
 
 def _why(pending: frozenset[bytes], wanted: Sequence[Any], start_s: float) -> str:
