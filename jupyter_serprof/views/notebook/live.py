@@ -86,7 +86,8 @@ class Live:
         """Show a line, where somebody sees it; from any thread. A picture has it as a fact."""
         with self._lock:
             self._facts = facts
-            if self._is_over or self._widget is not None or set(_SHOWN) - {self}:
+            is_late = facts.is_over and self not in _SHOWN  # nothing was shown before
+            if self._is_over or is_late or self._widget is not None or set(_SHOWN) - {self}:
                 return
             self._ran_s = facts.ran_s
             if facts.is_over and self._name:
