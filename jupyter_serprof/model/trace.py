@@ -372,3 +372,8 @@ class Trace(Displayed):
     limits: Limits = field(default_factory=Limits)
     quality: Quality = field(default_factory=Quality)
     environment: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def is_of_a_run(self) -> bool:
+        """Whether code ran, as against what objects and stores hold."""
+        return self.wall_ns > 0 or not (self.anatomies or self.tables)

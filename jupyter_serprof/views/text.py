@@ -73,7 +73,7 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
         _head(doc, columns),
         *(anatomy_blocks(doc, columns) if isinstance(doc, Trace) else ()),
         *compared[:1],
-        [] if isinstance(doc, Trace) and doc.anatomies and not doc.wall_ns else picture,
+        [] if isinstance(doc, Trace) and not doc.is_of_a_run else picture,
         [line for label, said in remarks.findings_of(doc) for line in hang(label, said, columns)],
     ]
     details = [
@@ -145,7 +145,7 @@ def _document(doc: Trace | Sweep) -> Iterator[str]:
             yield from anatomy_markdown(anatomy, f"{headline} {facts}")
     if not isinstance(doc, Trace):
         yield _runs_table(doc)
-    elif doc.wall_ns or not doc.anatomies:
+    elif doc.is_of_a_run:
         yield stages_table(doc)
     yield from remarks.remark_blocks(remarks.findings_of(doc, None))
     environment = ", ".join(f"{key} {value}" for key, value in doc.environment.items())

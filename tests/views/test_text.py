@@ -31,6 +31,8 @@ from jupyter_serprof.model import (
     Summary,
     Sweep,
     SweepTrace,
+    Table,
+    TableColumn,
     Trace,
     Variant,
     Waterfall,
@@ -38,7 +40,7 @@ from jupyter_serprof.model import (
 )
 from jupyter_serprof.views.kit.lines import width as columns_of
 from jupyter_serprof.views.notebook.bundle import bundle
-from jupyter_serprof.views.text import WIDTH, screen_width, text
+from jupyter_serprof.views.text import WIDTH, markdown, screen_width, text
 
 MS = 1_000_000
 ARRAY_BYTES = 800_000_000
@@ -358,3 +360,17 @@ def test_a_line_to_paste_is_not_wrapped() -> None:
     ).splitlines()
 
     assert f"try   {remedy.strip()}" in lines
+
+
+def test_stores_without_an_object_have_no_waterfall() -> None:
+    """Nothing ran: there is no wall time to be drawn, and no stage that could have been seen."""
+    stores = Table("ray.stores", "Object stores", (TableColumn("node", "Node"),), (("this node",),))
+    said = Summary("no object is in the stores", ("0 B in use",))
+    doc = Trace(name="", started="", wall_ns=0, tables=(stores,), summary=said)
+
+    shown = text(doc) + markdown(doc)
+
+    assert "this node" in shown
+    assert "no object is in the stores" in shown
+    assert "Unaccounted" not in shown
+    assert "no stage was seen" not in shown

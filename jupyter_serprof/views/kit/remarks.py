@@ -94,7 +94,8 @@ def _gain_text(finding: Finding) -> str:
 
 def note_sentences(doc: Trace | Sweep) -> Iterator[str]:
     """Yield what a reader of the numbers should know about them."""
-    if isinstance(doc, Trace) and not (doc.anatomies or (doc.waterfall and doc.waterfall.rows)):
+    seen = isinstance(doc, Trace) and (doc.anatomies or (doc.waterfall and doc.waterfall.rows))
+    if isinstance(doc, Trace) and doc.is_of_a_run and not seen:
         why = "none had ended" if doc.outcome == "interrupted" else "nothing was serialized"
         yield f"no stage was seen: {why}, or no probe could watch it"
     if doc.quality.spans_dropped:

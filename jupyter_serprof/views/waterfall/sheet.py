@@ -131,7 +131,7 @@ def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
     table = tables.table_of(trace, most_rows)
     frame = _frame(sheet, table)
     put_anatomies(sheet, trace)
-    if trace.anatomies and not trace.wall_ns:  # nothing was run
+    if not trace.is_of_a_run:
         return
     places = _put_heads(sheet, frame, trace)
     bottom = sheet.y + frame.pitch * len(table.lines)
