@@ -8,7 +8,7 @@ import linecache
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,8 @@ def understood(arguments: Sequence[str]) -> argparse.Namespace:
     options = _parser(argparse.REMAINDER).parse_args(arguments)
     if options.system:
         facts = (f"{name:<16} {fact}" for name, fact in api.system_facts().items())
-        print("\n".join(facts))  # noqa: T201  (the command line speaks so)
+        with suppress(BrokenPipeError):  # who reads may have seen enough
+            print("\n".join(facts), flush=True)  # noqa: T201  (the command line speaks so)
         raise SystemExit
     is_script = any(map(is_program, options.statement[:1]))
     if program := options.module or options.statement * is_script:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import runpy
 import subprocess
@@ -9,8 +10,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from io import open_code
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
+from zipfile import is_zipfile
 
 from jupyter_serprof.model import SerprofError, Sweep, Trace, UsageError, load
 
@@ -64,14 +68,35 @@ class RecordedProgram:
 
 def check_script(word: str, *, is_module: bool) -> None:
     """Refuse a script that is not there."""
-    if not is_module and not Path(word).is_file():
+    if not is_module and not os.path.isfile(_code_path(word)):  # noqa: PTH113
         message = f"there is no script {word}. Write the path of one, or -m and a module"
         raise UsageError(message)
 
 
 def is_program(word: str) -> bool:
     """Tell the name of a script from a statement."""
-    return word.endswith(SCRIPTS) or os.path.isfile(word)  # noqa: PTH113  (no name at all)
+    return word.endswith(SCRIPTS) or os.path.isfile(_code_path(word))  # noqa: PTH113  (no name at all)
+
+
+def _code_path(word: str) -> str:
+    """Return the file of a script; of a folder that is one, what Python runs of it."""
+    return os.path.join(word, "__main__.py") if os.path.isdir(word) else word  # noqa: PTH112, PTH118
+
+
+def _run_script(path: str) -> None:
+    """Run a script as ``__main__``; runpy would make its name in ``sys.argv`` another one."""
+    if is_zipfile(path):
+        runpy.run_path(path, run_name="__main__")
+        return
+    with open_code(path) as file:
+        code = compile(file.read(), path, "exec")
+    module, before = ModuleType("__main__"), sys.modules["__main__"]
+    vars(module).update(__file__=path, __cached__=None, __builtins__=builtins)
+    sys.modules["__main__"] = module
+    try:
+        exec(code, vars(module))  # noqa: S102  (what was typed)
+    finally:
+        sys.modules["__main__"] = before
 
 
 def run_program(
@@ -81,14 +106,14 @@ def run_program(
     check_script(words[0], is_module=is_module)
     sys.argv = list(words)
     # As Python does: a script finds what lies beside it, a module what lies here.
-    sys.path[0] = str(Path.cwd() if is_module else Path(words[0]).resolve().parent)
+    sys.path[0] = str(Path.cwd() if is_module else Path(_code_path(words[0])).resolve().parent)
     try:
         with recording:
             try:
                 if is_module:
                     runpy.run_module(words[0], run_name="__main__", alter_sys=True)
                 else:
-                    runpy.run_path(os.path.abspath(words[0]), run_name="__main__")  # noqa: PTH100  (links stay)
+                    _run_script(os.path.abspath(_code_path(words[0])))  # noqa: PTH100  (links stay)
             except SystemExit as end:  # an end like others
                 if isinstance(end.code, str):
                     print(end.code, file=sys.stderr)  # noqa: T201  (so does the interpreter)

@@ -31,11 +31,13 @@ def beside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", list(sys.argv))
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "beside", raising=False)
-    (folder / "beside.py").write_text("word = 'beside'\n")
-    (folder / "program.py").write_text(PROGRAM)
+    (folder / "app").mkdir()
+    for where, name in ((folder, "program"), (folder / "app", "__main__")):
+        (where / "beside.py").write_text("word = 'beside'\n")
+        (where / f"{name}.py").write_text(PROGRAM)
 
 
-@pytest.mark.parametrize("what", [["program.py"], ["-m", "program"]], ids=["script", "module"])
+@pytest.mark.parametrize("what", [["program.py"], ["-m", "program"], ["app"]])
 def test_a_program_runs_as_without_us(
     capsys: pytest.CaptureFixture[str], folder: Path, what: list[str]
 ) -> None:
@@ -59,6 +61,7 @@ def test_a_program_runs_as_without_us(
     [
         # As the interpreter says: a program may go to another folder and read beside itself.
         ("import os; os.chdir('/'); assert os.path.isabs(__file__); exit('there')", 1, "there"),
+        ("import sys; exit(f'<{sys.argv[0]}>')", 1, "<program.py>\n"),
         ("1 / 0", 1, 'program.py", line 1, in <module>\n'),
         ("import sys; sys.exit('no more')", 1, "no more\n"),
         ("raise KeyboardInterrupt", 130, "KeyboardInterrupt\n"),
