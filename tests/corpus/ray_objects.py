@@ -51,14 +51,14 @@ def many_small_arrays_of_a_get():
     )
 
 
-@entry("ray: ray-core/objects#putting-an-object", "ray.many-puts")
+@entry("ray: ray-core/objects", "ray.many-puts")
 def many_small_puts():
     """A put for each small value."""
     values = list(range(1500))
     return (lambda: ray.get([ray.put(x) for x in values])), (lambda: put_and_get(values))
 
 
-@entry("ray: ray-core/tips-for-first-time#tip-3", "ray.same-object")
+@entry("ray: ray-core/tips-for-first-time", "ray.same-object")
 def same_object_in_fresh_containers():
     """The same large array in a new dict for each task."""
     weights = np.random.default_rng(0).random(2_000_000)
