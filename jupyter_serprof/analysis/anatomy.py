@@ -182,12 +182,11 @@ def _step(label: str) -> str:
 _NEARLY, _ALL = 0.995, 0.9995
 #: Siblings that are named one by one, if their names are short.
 _FEW, _SHORT = 2, 60
-_UNPICKLABLE = "unpicklable"
 
 
 def unpicklable_parts(anatomy: Anatomy) -> list[Part]:
     """Return the parts that cannot be pickled."""
-    return [part for part in anatomy.parts if part.state == _UNPICKLABLE]
+    return [part for part in anatomy.parts if part.state == "unpicklable"]
 
 
 def kind_of(part: Part) -> str:

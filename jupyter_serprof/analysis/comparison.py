@@ -23,7 +23,6 @@ from jupyter_serprof.model.units import (
     shortened,
 )
 
-_FOLDED = "serprof.folded"
 #: Variants of code that was run again have no name worth telling.
 _CODE = "code"
 #: From here on more decimals say nothing.
@@ -80,7 +79,7 @@ def _is_one_cold_run(change: Change) -> bool:
 def _together(small: Sequence[Change]) -> Change:
     return replace(
         small[0],
-        stage=_FOLDED,
+        stage="serprof.folded",
         title=counted(len(small), "more stage"),
         before_ns=sum(change.before_ns or 0 for change in small),
         after_ns=sum(change.after_ns or 0 for change in small),

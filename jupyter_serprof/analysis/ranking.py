@@ -17,7 +17,6 @@ from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_ratio, format_share
 
 BASELINE = "pickle"
-_HANDS_OVER = "pickle-oob"
 #: The fact how many times as long as the fastest a variant takes, and the signs in it.
 VS_FASTEST, TIED, NOT_SURE, GROUPED = "vs_fastest", "≈", "?", "‡"
 _OUTSIDE = "not compared: it "
@@ -38,7 +37,6 @@ _RANKED_RUNS = 5
 PLAIN_RATIO = 3
 #: Of more runs some may even cross: this share of all pairs has the same order.
 _MOST_WON = 0.83
-_MOST_NAMED = 3
 #: Of noisy runs nothing may be sure; who takes longer than this is not named as equal or fastest.
 ALIKE_RATIO = 1.5
 
@@ -99,7 +97,7 @@ def outside_texts(variants: Iterable[Variant]) -> list[str]:
 
 def listed(titles: Sequence[str]) -> str:
     """Name some variants, and say how many more there are."""
-    shown = list(titles[:_MOST_NAMED])
+    shown = list(titles[:3])
     if len(titles) > len(shown):
         shown.append(f"{len(titles) - len(shown)} more")
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
@@ -205,7 +203,7 @@ def _why_outside(sweep: Sweep, variant: Variant) -> str:
         part = f"gave {format_share(share, decimals=0)} of it back in the same memory"
         return part if share < _WHOLE else "gave the same memory back"
     plain = next((v for v in sweep.variants if v.key == BASELINE and v.state == "ok"), None)
-    if variant.key == _HANDS_OVER and has_buffers is False and plain:
+    if variant.key == "pickle-oob" and has_buffers is False and plain:
         return f"{_SAME_AS}{plain.title}: there are no buffers to hand over"
     if has_buffers is False and _is_too_fast(sweep, variant):
         return "took less than one memcpy of its bytes"

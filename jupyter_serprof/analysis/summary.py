@@ -31,7 +31,6 @@ _NEXT_SHARE = 0.01
 _MARKS_NAMED = 5
 #: Pickles below it say nothing beside the bytes of a Dask graph, and results below it nothing.
 _WORTH_BYTES = 100_000
-_PICKLES = ("pickle.dumps", "ray.pickle")
 #: What says nothing about serialization when it stands alone.
 _BACKGROUND = ("import", "gc", "python.wait", "python.code", "recording")
 #: Bytes that leave the scheduler are told as a multiple of the graph from here on.
@@ -218,7 +217,7 @@ def _marked_ns(span: Span) -> int | None:
 
 
 def _written_bytes(span: Span) -> int | None:
-    return number(span, "in_band_bytes") if span.stage in _PICKLES else None
+    return number(span, "in_band_bytes") if span.stage in ("pickle.dumps", "ray.pickle") else None
 
 
 def _buffer_facts(trace: Trace) -> list[str]:

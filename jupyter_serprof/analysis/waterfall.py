@@ -94,7 +94,6 @@ def overlay(segment: Segment, above: Sequence[Segment], first: int) -> Iterator[
 
 #: Of one row; of all rows, of which a name for each step of a loop makes thousands.
 _PIECES, _ALL_PIECES = 64, 20_000
-_OVERLAYS = ("gc", "import")
 
 #: What a row stands for: the index of a group (None: there are none) and the key of a stage.
 _RowKey = tuple[int | None, str]
@@ -210,7 +209,7 @@ def _innermost(trace: Trace, depth: Sequence[int]) -> dict[str, list[Segment]]:
 
 def _rank(remote: Stage) -> tuple[bool, int]:
     """Return how far along the road a remote stage is; what interrupts stages is nowhere on it."""
-    return not remote.waits, -1 if remote.key in _OVERLAYS else remote.order
+    return not remote.waits, -1 if remote.key in ("gc", "import") else remote.order
 
 
 def _shared(

@@ -30,7 +30,6 @@ from jupyter_serprof.objects.ask import (
 )
 from jupyter_serprof.objects.labels import is_by_value
 
-_SHOWN = 5
 #: A chain of helpers longer than this is not followed.
 _FUNCTIONS = 100
 _WRAPPERS = 9
@@ -171,7 +170,7 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
         if kind == "default":
             entry["variable"] = name_in(known, value)
         found.setdefault(name, (size, entry))
-    largest = sorted(found.values(), key=lambda one: -one[0])[:_SHOWN]
+    largest = sorted(found.values(), key=lambda one: -one[0])[:5]
     return [entry for _, entry in largest]
 
 

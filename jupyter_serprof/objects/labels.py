@@ -18,7 +18,6 @@ from jupyter_serprof.objects.ask import (
 )
 
 KEY_LENGTH = 32
-_COLUMNS_NAMED = 3
 #: Of what cloudpickle makes a class from. Source: cloudpickle 3.1.2, _class_getnewargs.
 _BASES = 2
 #: What is inside of an object of these is told as that object.
@@ -138,7 +137,7 @@ def _columns(names: Sequence[object]) -> str:
     >>> _columns(["a"]), _columns(list("abcde"))
     ('["a"]', '["a", "b", "c", and 2 more]')
     """
-    named = [key_label(name)[1:-1] for name in names[:_COLUMNS_NAMED]]
+    named = [key_label(name)[1:-1] for name in names[:3]]
     more = len(names) - len(named)
     return f"[{', '.join(named)}{f', and {more} more' if more else ''}]"
 

@@ -297,7 +297,6 @@ def _kinds() -> tuple[Any, Any]:
     return Counting, Forgiving
 
 
-_LISTED = 50
 #: What a pickle says of a class and its attributes, and of each buffer, is not what it moves.
 _NAMES_BYTES, _SHAPE_BYTES = 1024, 256
 
@@ -321,7 +320,7 @@ def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], 
     sink, beside = _pickled(value, hands_over=hands_over)
     found = [(size, "in-band") for size in sink.large if size > 2 * _OWN_WRITE_BYTES]
     found += [(memoryview(buffer).nbytes, "out-of-band") for buffer in beside]
-    return tuple(sorted(found, key=lambda entry: -entry[0])[:_LISTED])
+    return tuple(sorted(found, key=lambda entry: -entry[0])[:50])
 
 
 def _pickled(

@@ -110,7 +110,6 @@ def is_small_atom(value: object) -> bool:
     return ask.is_exactly(value, _ATOMS) or (is_text and len(value) <= _LONG_TEXT)  # type: ignore[arg-type]  # sized
 
 
-_LIBRARIES = frozenset({"dask", "distributed", "dask_expr"})
 _GRAPHS = frozenset({"Expr", "HighLevelGraph"})
 #: Threads in which distributed works, for a client or as a scheduler in this process: what they
 #: send are copies, of what other spans name.
@@ -236,4 +235,4 @@ def _carried(graph: object) -> Iterator[tuple[object, object]]:
 
 
 def _is_of_library(kind: type) -> bool:
-    return ask.kind_module(kind).partition(".")[0] in _LIBRARIES
+    return ask.kind_module(kind).partition(".")[0] in {"dask", "distributed", "dask_expr"}

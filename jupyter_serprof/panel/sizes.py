@@ -36,7 +36,6 @@ _GENERATED, _VARIABLE = "generator:", "variable:"
 _LEAST_BYTES, _MOST_BYTES = 1_000, 1_000_000_000
 #: Chosen first: large enough to see how it grows, small enough to be done soon.
 _FIRST_HIGH_BYTES = 10_000_000
-_STEPS = (1, 2, 5)
 _WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing to measure.")
 
 
@@ -299,7 +298,7 @@ def _round_numbers(low: int, high: int) -> list[int]:
     >>> _round_numbers(80, 800)
     [80, 100, 200, 500, 800]
     """
-    known = (times * 10**power for power in range(len(str(high))) for times in _STEPS)
+    known = (times * 10**power for power in range(len(str(high))) for times in (1, 2, 5))
     return sorted({low, high, *(number for number in known if low < number < high)})
 
 

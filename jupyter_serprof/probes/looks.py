@@ -43,13 +43,12 @@ def looking(
     )
 
 
-_POPEN = "joblib.externals.loky.backend.popen_loky_posix:Popen._launch"
 _STATUS = "joblib.parallel:BatchCompletionCallBack.get_status"
 #: What is asked again and again until something is there.
 LOOKS = (
     looking("distributed.client:Future.done", lambda _, is_done: is_done),
     looking(_STATUS, lambda _, status: status != "Pending"),
-    Place(_POPEN, "python.wait", LAUNCH),
+    Place("joblib.externals.loky.backend.popen_loky_posix:Popen._launch", "python.wait", LAUNCH),
 )
 
 

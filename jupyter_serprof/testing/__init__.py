@@ -25,7 +25,6 @@ from jupyter_serprof.testing.experiments import ExperimentContract, expect
 __all__ = ["ExperimentContract", "ProbeContract", "TickClock", "make_trace"]
 
 MS = 1_000_000
-_STARTED = "2026-11-21T08:00:00.000Z"
 _ABSENT = object()
 #: An installed module that is never imported, because it prints a poem.
 _NEVER_IMPORTED = "this"
@@ -113,7 +112,7 @@ def make_trace(
     last_ns = max((span.end_ns for span in made), default=0)
     return Trace(
         name=name,
-        started=_STARTED,
+        started="2026-11-21T08:00:00.000Z",
         wall_ns=last_ns if wall_ms is None else round(wall_ms * MS),
         outcome=outcome,
         producer="jupyter_serprof.testing",

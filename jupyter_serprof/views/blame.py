@@ -31,12 +31,10 @@ from jupyter_serprof.views.kit.table import Column, Line, fewer, fitted, markdow
 from jupyter_serprof.views.kit.theme import family_color
 
 _MOST_ROWS, _MOST_BAD = 40, 10
-_MOST_INSIDE = 8
 #: Smaller parts are told together.
 _SMALL_SHARE = 0.005
 #: Siblings of one type are opened once if their sizes differ by less.
 _ALIKE = 0.01
-_INDENT = "  "
 _PATHS = (44, 36, 28, 20, 12)
 _KINDS = (28, 20, 14)
 _UNPICKLABLE, _NOT_OPENED = "unpicklable", "not opened"
@@ -89,7 +87,7 @@ class TreeRow:
 
     def __init__(self, title: str, parts: Sequence[Part], depth: int) -> None:
         self.label, self.depth = title, depth
-        self.title = _INDENT * depth + title
+        self.title = "  " * depth + title
         self.parts = parts
         self.in_band_bytes = sum(part.in_band_bytes for part in parts)
         self.out_of_band_bytes = sum(part.out_of_band_bytes for part in parts)
@@ -147,7 +145,7 @@ def tree_rows(anatomy: Anatomy) -> list[TreeRow]:
         rows.append(TreeRow(parts[at].label, [parts[at]], depth))
         order = sorted(inside[at] if is_opened else (), key=lambda index: _rank(parts[index]))
         worth = [index for index in order if is_worth(index)]
-        shown = worth[:_MOST_INSIDE] if len(rows) < _MOST_ROWS else worth[:1]
+        shown = worth[:8] if len(rows) < _MOST_ROWS else worth[:1]
         for place, index in enumerate(shown):
             add(index, depth + 1, is_opened=not is_told(index, shown[:place]))
         if rest := [parts[index] for index in order if index not in shown]:

@@ -230,7 +230,6 @@ _DRAWN_BY: dict[type[sheets.Mark], Callable[..., None]] = {
     sheets.Label: _draw_label,
 }
 
-_NAMED = 3
 _LONGEST = 400
 
 
@@ -252,7 +251,7 @@ def _trace_sentence(trace: Trace) -> str:
         return "Waterfall without time."
     rest_ns = trace.waterfall.unaccounted_ns if trace.waterfall else trace.wall_ns
     sums = [*stage_sums(trace), ("Unaccounted", rest_ns)]
-    largest = sorted(sums, key=lambda pair: -pair[1])[:_NAMED]
+    largest = sorted(sums, key=lambda pair: -pair[1])[:3]
     named = ", ".join(
         f"{title} {format_share(ns / trace.wall_ns, decimals=0)}" for title, ns in largest if ns
     )

@@ -46,8 +46,6 @@ FORMS = f"%serprof --try {NAME}   # measures it in other forms: arrays, columns,
 IMPORT_SHARE, IMPORT_NS, _IMPORT = 0.1, 10_000_000, "import "
 GC_NS = 20_000_000
 GC_SHARE = 0.2
-_MAKING = ("pickle.loads", "ray.unpack", "ray.unpickle")
-_SERIALIZING = ("pickle.", "ray.")
 _ASK = f"%serprof --blame {NAME}   # tells which part "
 #: What pickle raises for functions and classes that it does not find by name; cloudpickle does.
 _NOT_FOUND = ("AttributeError", "PicklingError")
@@ -294,8 +292,8 @@ def collector(trace: Trace) -> Iterable[Finding]:
 
     Only runs inside of serialization count: others are not shortened by what is proposed.
     """
-    stages = {span.stage for span in trace.spans if span.stage.startswith(_SERIALIZING)}
-    made = inside(trace, *_MAKING)
+    stages = {span.stage for span in trace.spans if span.stage.startswith(("pickle.", "ray."))}
+    made = inside(trace, "pickle.loads", "ray.unpack", "ray.unpickle")
     runs = {at: span.duration_ns for at, span in indexed(trace, "gc")}
     is_made = 2 * sum(runs[at] for at in runs if at in made) > sum(runs.values())
     yield from collected(

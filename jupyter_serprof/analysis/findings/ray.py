@@ -56,7 +56,6 @@ _END = "__ray_terminate__"
 _COLD_CALL = ("ray.worker.start", "ray.load", "ray.arguments.import", "ray.arguments.lock")
 _COLD = (*_COLD_CALL, "ray.outputs.import")
 COLD_SHARE, COLD_NS = 0.2, 50_000_000
-_MAKE_ACTOR = "ActorClass._remote"
 _SUBMIT_TASK, _CALL_ACTOR = "RemoteFunction._remote", "ActorMethod._remote"
 #: What a worker does for a task.
 _WORKING = ("ray.arguments", "ray.execute", "ray.outputs")
@@ -259,7 +258,7 @@ def redefined_in_a_loop(trace: Trace) -> Iterable[Finding]:
 def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
     """Actors of a class made one after the other: each is a process that has to start."""
     submits = [trace.spans[at] for at in _outermost(trace, ("ray.submit",))]
-    made = [span.start_ns for span in submits if span.name == _MAKE_ACTOR]
+    made = [span.start_ns for span in submits if span.name == "ActorClass._remote"]
     gets = sorted(trace.spans[at].end_ns for at in _outermost(trace, _GETS))
     turns = len({bisect_right(gets, start) for start in made})
     starts = {at: span.name for at, span in indexed(trace, "ray.schedule")}

@@ -34,7 +34,6 @@ WORTH_SHARE = 0.2
 #: Results that were there while one was waited for; calls of an actor.
 MANY_READY, MANY_CALLS = 3, 4
 _TAKEN = ("ray.fetch", "ray.pull", "ray.restore")
-_NATIVE = frozenset({"list", "dict", "tuple"})
 #: Smaller values are not told apart.
 WALKED_BYTES, WALKED_SHARE = 100_000, 0.1
 #: What makes one block of a list, and what goes back. A put of it takes a seventh to a half of the
@@ -215,7 +214,7 @@ def native_walk(trace: Trace) -> Iterable[Finding]:
     for index, span in indexed(trace, "ray.msgpack"):
         size, kind = number(span, "total_bytes") or 0, text(span, "value_type")
         share = self_share(trace, "ray.msgpack", "ray.unpack")
-        is_plain = index not in pickled and kind in _NATIVE
+        is_plain = index not in pickled and kind in {"list", "dict", "tuple"}
         if is_plain and size >= WALKED_BYTES and share >= WALKED_SHARE:
             name = text(span, "name")
             yield Finding(

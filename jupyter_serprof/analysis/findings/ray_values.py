@@ -42,7 +42,6 @@ COPIES_OF_POLARS = ("ray.msgpack", "ray.pickle", "ray.outputs.pickle", "ray.unpi
 REPLY_SHARE = 0.5
 #: Arrays in one pickle: from so many on, and smaller than that, it is the objects that cost.
 MANY_ARRAYS, SMALL_ARRAY_BYTES = 1_000, 4_096
-_MAKING = ("ray.unpack", "ray.unpickle", "gc")
 
 
 def returned_put(trace: Trace) -> Iterable[Finding]:
@@ -184,7 +183,7 @@ def many_arrays(trace: Trace) -> Iterable[Finding]:
 
     One array instead of 20,000 in a dict made such a get 24 times faster.
     """
-    in_get, share = inside(trace, *_GETS), self_share(trace, *_MAKING)
+    in_get, share = inside(trace, *_GETS), self_share(trace, "ray.unpack", "ray.unpickle", "gc")
     for at, span in indexed(trace, "ray.unpickle"):
         count, size = number(span, "buffers") or 0, number(span, "out_of_band_bytes") or 0
         is_many = count >= MANY_ARRAYS and size < SMALL_ARRAY_BYTES * count

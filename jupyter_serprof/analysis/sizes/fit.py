@@ -54,9 +54,6 @@ _CONFIDENCE = 0.95
 _ITERATIONS = 8
 _MOST_FREEDOM, _HALVINGS = 1_000, 60
 UNTOLD = "cannot tell"
-_FEW = "fewer than three sizes; one more would tell"
-_MISSED = "the times are on no line; more sizes or runs would tell"
-_LEVEL = "the noise hides the growth; more runs would tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,11 +234,11 @@ def _piece(curve: Curve, cut: _Cut, noise: float, scale: float) -> Fit:
     low, high = int(sizes[0]), int(sizes[-1])
     untold = Fit(variant="", cold=False, from_bytes=low, to_bytes=high, growth=UNTOLD)
     if sizes.size < SHORTEST:
-        return replace(untold, cause=_FEW)
+        return replace(untold, cause="fewer than three sizes; one more would tell")
     line_ns = np.maximum(cut.fixed_ns + cut.ns_per_byte * sizes, 1e-9)
     off = np.abs(logs - np.log(line_ns))
     if np.median(off) > math.log(_MISSED_HALF) or off.max() > math.log(_MISSED_ONE):
-        return replace(untold, cause=_MISSED)
+        return replace(untold, cause="the times are on no line; more sizes or runs would tell")
     rate, error = cut.ns_per_byte, scale * cut.rate_error
     if rate > error:
         line = replace(untold, growth="linear", fixed_ns=cut.fixed_ns, ns_per_byte=rate)
@@ -252,7 +249,7 @@ def _piece(curve: Curve, cut: _Cut, noise: float, scale: float) -> Fit:
     is_level = line_ns[-1] < _FLAT_CHANGE * line_ns[0] and np.ptp(logs) < math.log(_FLAT_RATIO)
     is_near = logs.var() * sizes.size < cut.misfit + _NUMBER_PRICE * noise**2
     if not (is_slow and is_level and is_near):
-        return replace(untold, cause=_LEVEL)
+        return replace(untold, cause="the noise hides the growth; more runs would tell")
     return replace(untold, growth="constant", fixed_ns=level, ns_per_byte=0.0)
 
 

@@ -22,7 +22,6 @@ from jupyter_serprof.probes.ray.driver import driver_places
 
 _KEPT = 3
 _WORTH_SHARE = 0.01
-_PICKLES = ("pickle", "cloudpickle")
 _RAY = "SerializationContext.serialize"
 #: Pickles what `_RAY` sees, and besides the functions and classes that are exported.
 _RAY_PICKLE = "ray.cloudpickle"
@@ -141,7 +140,7 @@ class KeepingRecording(Recording):
 
 
 def _places() -> Iterator[Place]:
-    for module in _PICKLES:
+    for module in ("pickle", "cloudpickle"):
         if module in sys.modules:
             yield pickle_places(module)[0]
     if "ray" in sys.modules:

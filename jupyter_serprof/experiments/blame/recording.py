@@ -100,7 +100,6 @@ def unwrapped(value: object) -> object:
     return value if found is None else found
 
 
-_DUMPS = "pickle.dumps"
 _WORTH_SHARE = 0.01
 _PICKLED = " was pickled "
 _SEPARATE = "the parts were measured after the timed run, one by one"
@@ -235,7 +234,7 @@ def with_anatomies(trace: Trace, anatomies: Sequence[Anatomy], notes: Sequence[s
 
 
 def _dumps(trace: Trace) -> list[Span]:
-    return [span for span in trace.spans if span.stage == _DUMPS and span.parent < 0]
+    return [span for span in trace.spans if span.stage == "pickle.dumps" and span.parent < 0]
 
 
 def _summary(trace: Trace) -> Summary:
@@ -249,7 +248,6 @@ def _summary(trace: Trace) -> Summary:
     return replace(known, headline=sentence, facts=tuple(facts[:1]), details=tuple(facts[1:]))
 
 
-_OPENED = 3
 _SECONDS = 20.0
 #: Dask's names end in a hash, of which the beginning tells them apart.
 _HASH = re.compile(
@@ -267,7 +265,7 @@ def blame_graph(trace: Trace, value: object) -> Trace:
     """
     collections = collections_in(value)
     found = [one for collection in collections for one in _embedded(collection)]
-    largest = sorted(found, key=lambda one: -one.size_bytes)[:_OPENED]
+    largest = sorted(found, key=lambda one: -one.size_bytes)[:3]
     anatomies = anatomies_of([one.value for one in largest], list(map(_place, largest)))
     none = f"the graph embeds no object of {LARGE_BYTES:,} bytes or more: nothing to open"
     if not collections:

@@ -21,7 +21,6 @@ from jupyter_serprof.model.sweep import middle_ns, middle_run
 FEWEST_SIZES = 3
 #: Stages are named until so much of what the time grew by is explained, two at most.
 _EXPLAINED_SHARE = 0.6
-_MOST_NAMED = 2
 UNACCOUNTED = ""
 
 
@@ -178,7 +177,7 @@ def _limit(measured: Sequence[ChunkFacts], best: int, at: int) -> Limit:
     }
     total_ns = measured[at].wall_ns - measured[best].wall_ns
     named: dict[str, float] = {}
-    for key in sorted(grown, key=lambda key: -grown[key])[:_MOST_NAMED]:
+    for key in sorted(grown, key=lambda key: -grown[key])[:2]:
         if grown[key] > 0 and sum(named.values()) < _EXPLAINED_SHARE * total_ns:
             named[key] = grown[key]
     return Limit(measured[at], total_ns, named)

@@ -31,7 +31,6 @@ _CULPRIT = re.compile(r"because of (\S.*?) \(([^(),]+)")
 Walls = Mapping[str, Sequence[int]]
 #: Times of which people say so.
 _SAME = 1.1
-_BY_VALUE = "cloudpickle"
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
 #: What these transports are for: bringing the value back, and the old protocol.
@@ -189,7 +188,7 @@ def unpicklable(sweep: Sweep) -> Finding | None:
     """
     failed = [variant for variant in sweep.variants if variant.state == "failed"]
     is_by_name = any(variant.state == "ok" for variant in sweep.variants)
-    if is_by_name and not any(variant.key == _BY_VALUE for variant in failed):
+    if is_by_name and not any(variant.key == "cloudpickle" for variant in failed):
         return None
     named = [match for each in failed if (match := _CULPRIT.search(each.reason))]
     if not named:

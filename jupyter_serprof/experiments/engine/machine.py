@@ -163,7 +163,6 @@ _SHARE = 0.8
 #: They hand the same memory back.
 _WITHOUT_COPY = ("pickle-oob",)
 _RAY = "ray"
-_RAY_STAGE = "ray."
 _STORE = "object_store_memory"
 #: Its store frees the copy of the run before late.
 _STORE_COPIES = 2.0
@@ -201,7 +200,7 @@ class MemoryGuard:
 
     def learn_stages(self, stages: Iterable[str]) -> None:
         """Take which stages a run of code had: with one of Ray's its bytes go through the store."""
-        self._is_stored = self._is_stored or any(key.startswith(_RAY_STAGE) for key in stages)
+        self._is_stored = self._is_stored or any(key.startswith("ray.") for key in stages)
 
     @property
     def copies(self) -> float:

@@ -19,7 +19,6 @@ from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.objects.ask import name_in
 
 _WORTH_BYTES = 10_000
-_TRIED = 2
 
 
 class CodeTryout:
@@ -38,7 +37,7 @@ class CodeTryout:
         budget_s: float = TRIALS.budget_s,
     ) -> None:
         self._trace, self._is_stopped = trace, False
-        chosen = [one for one in sent if one.size_bytes >= _WORTH_BYTES][:_TRIED]
+        chosen = [one for one in sent if one.size_bytes >= _WORTH_BYTES][:2]
         self._notes = [] if chosen else [_nothing(sent)]
         self._tryouts: list[tuple[str, Tryout]] = []
         for one in chosen:

@@ -11,7 +11,6 @@ from keyword import iskeyword
 
 #: Stands for the variable in what is to be pasted.
 NAME = "NAME"
-_PLACEHOLDER = "a"
 #: What reads a part of a variable, and does nothing else.
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[\w+\])*")
 
@@ -64,4 +63,4 @@ def variable(name: str) -> str:
     >>> variable("rows"), variable("rows[3].w")
     ('rows', 'a')
     """
-    return name if name.isidentifier() and not iskeyword(name) else _PLACEHOLDER
+    return name if name.isidentifier() and not iskeyword(name) else "a"

@@ -15,7 +15,6 @@ from jupyter_serprof.model import Sweep, Trace, Variant
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes
 
-_IMPORTS = "import"
 #: What is kept of a recording: a sweep has a hundred. The waterfall is stored, so no total changes.
 _MOST_SPANS, _MOST_PIECES, _DIGITS = 12, 8, 4
 
@@ -50,7 +49,7 @@ class Cell(TransportRuns):
 def without_imports_s(trace: Trace, took_s: float) -> float:
     """Return what a run would have taken without the imports that only the first one needs."""
     rows = trace.waterfall.rows if trace.waterfall else ()
-    imports_ns = sum(row.self_ns for row in rows if row.stage == _IMPORTS)
+    imports_ns = sum(row.self_ns for row in rows if row.stage == "import")
     return max(0.0, took_s - imports_ns / 1e9)
 
 

@@ -14,7 +14,6 @@ from jupyter_serprof.probes.held import holders, parts_of, variables
 
 #: A task that a worker has begun is told of from here on, s: others end by themselves.
 _LONG_S = 1.0
-_WAIT = "Client._gather.<locals>.wait"
 
 
 def hush(error: BaseException, args: tuple[Any, ...]) -> None:
@@ -42,7 +41,7 @@ def note_unsent(error: BaseException, _: object) -> None:
 
 def _take_errors() -> None:
     for task in asyncio.all_tasks():
-        if getattr(task.get_coro(), "__qualname__", "") == _WAIT:
+        if getattr(task.get_coro(), "__qualname__", "") == "Client._gather.<locals>.wait":
             task.add_done_callback(lambda one: one.cancelled() or one.exception())
 
 

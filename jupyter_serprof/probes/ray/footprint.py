@@ -30,8 +30,6 @@ _NAME = "object stores"
 _UNITS = {"count": "count", "part": "ratio"}
 _STORES = {"node": "Node", "used_bytes": "In use", "limit_bytes": "Limit", "part": "Full"}
 _STORES |= {"written_bytes": "Written to disk so far"}
-_EARLIER = "before the recording"
-_AT_NOTE = "At: what a recording saw being put or submitted here"
 #: What waits where a store is full; from such a part of the time on it is told for whom.
 _STORING, _WORTH, _MOST_FILES = ("ray.store", "ray.outputs", "ray.task.put"), 3, 2_000
 #: The objects that the same reasons keep alive.
@@ -112,7 +110,7 @@ def holders_table(groups: Sequence[Group], told: Census) -> Table:
 def _objects_table(kept: Sequence[Kept], nodes: Mapping[str, str]) -> Table:
     heads = {"path": "Object", "bytes": "Size", "why": "Kept", "task": "Made by"}
     heads |= {"code": "At", "nodes": "Copies on", "spilled": "Spilled"}
-    earlier = _EARLIER if any(one.line for one in kept) else None
+    earlier = "before the recording" if any(one.line for one in kept) else None
     rows, folded = list[Sequence[Scalar]](), defaultdict[tuple[str, str], list[Kept]](list)
     for at, one in enumerate(kept):
         told = _short(phrase(one.why)), _short(one.maker)
@@ -125,7 +123,7 @@ def _objects_table(kept: Sequence[Kept], nodes: Mapping[str, str]) -> Table:
         rows += [(one.path, one.size_bytes, *told, one.line or earlier, on, is_spilled)]
     for told, some in [*folded.items()][:_MOST_PARTS]:
         rows += [(counted(len(some), "more object"), _bytes(some), *told, None, None, None)]
-    note = _AT_NOTE * bool(earlier)
+    note = "At: what a recording saw being put or submitted here" * bool(earlier)
     return _table("ray.objects", "Objects in Ray's stores", heads, rows, note)
 
 

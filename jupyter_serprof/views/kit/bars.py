@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 
 from jupyter_serprof.model import Row, Waterfall
 
-_HEIGHTS = " ▁▂▃▄▅▆▇█"
 _LENGTHS = " ▏▎▍▌▋▊▉█"
 #: Below this share of its instant a mark has no height that can be seen.
 _THIN = 1 / 16
@@ -36,7 +35,7 @@ def _block(share: float, *, is_alone: bool) -> str:
         return " "
     if share < _THIN:
         return "▏" if is_alone else "▁"
-    return _HEIGHTS[round(share * 8)]
+    return " ▁▂▃▄▅▆▇█"[round(share * 8)]
 
 
 def wait_bar(shares: Sequence[float]) -> str:

@@ -9,8 +9,6 @@ from itertools import accumulate, takewhile
 
 from jupyter_serprof.model.units import clean
 
-_MORE = "…"
-
 
 def width(text: str) -> int:
     """Return how many columns of a terminal the text takes (wide characters take two)."""
@@ -29,7 +27,7 @@ def clip(text: str, columns: int) -> str:
     >>> clip("Graph optimization", 8)
     'Graph o…'
     """
-    return text if width(text) <= columns else _head(text, columns - 1) + _MORE * (columns > 0)
+    return text if width(text) <= columns else _head(text, columns - 1) + "…" * (columns > 0)
 
 
 def _head(text: str, columns: int) -> str:

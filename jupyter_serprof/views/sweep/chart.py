@@ -81,7 +81,6 @@ def _short(text: str) -> str:
 _LEFT = 62
 _NAMES = 206
 _HEIGHT, _BRIEF_HEIGHT = 340, 270
-_BRACKETS = 2
 _SENTENCES = 14
 
 
@@ -118,7 +117,7 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     key += _put_best_line(sheet, chart, sweep)
     turns = (each for each in sweep.crossovers if each.cold != bool(warm))
     pairs = {frozenset((each.faster, each.slower)): each for each in turns}
-    known = list(pairs.values())[:_BRACKETS]
+    known = list(pairs.values())[:2]
     key += [_put_crossover(sheet, chart, lines, each, at) for at, each in enumerate(known)]
     _put_names(sheet, chart, lines)
     sheet.y = chart.bottom + 28

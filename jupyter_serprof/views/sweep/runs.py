@@ -246,9 +246,6 @@ def _state_text(variant: Variant) -> str:
     return f"{state}: {variant.reason}" if variant.reason else state
 
 
-_KINDS = ("sweep", "chunks")
-
-
 @dataclass(frozen=True, slots=True)
 class Series:
     """The line of a variant, cold or warm: its runs by size, and the pieces of the line."""
@@ -262,7 +259,7 @@ class Series:
 def is_over_sizes(sweep: Sweep) -> bool:
     """Tell whether a sweep is one over sizes, and has two of them at least."""
     sizes = {point.size_bytes for point in sweep.points if point.size_bytes and point.wall_ns > 0}
-    return sweep.kind in _KINDS and len(sizes) > 1
+    return sweep.kind in ("sweep", "chunks") and len(sizes) > 1
 
 
 def series_of(sweep: Sweep, *, cold: bool) -> list[Series]:

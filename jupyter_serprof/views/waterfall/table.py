@@ -256,7 +256,6 @@ _NAMES = (32, 28, 24)
 _SHORT_NAMES = (24, 20)
 _SHORTEST_NAME = 12
 _EDGES = 4
-_INDENT = "  "
 #: What goes first when the lines get narrow, by its head.
 SPARE = ("page faults", "of memcpy", "rate", "bytes", "lane")
 
@@ -306,7 +305,7 @@ def _columns(table: StageTable, names: int) -> list[tables.Column]:
 
 def _title(line: Line, columns: int) -> str:
     count = f" {line.count}" if line.count else ""
-    title = _INDENT * line.depth + line.title
+    title = "  " * line.depth + line.title
     return clip(title, max(columns - len(count), columns // 2)) + count
 
 

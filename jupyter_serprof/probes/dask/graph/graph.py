@@ -16,7 +16,6 @@ from jupyter_serprof.probes.dask.graph.sections import LARGE_BYTES
 if TYPE_CHECKING:
     from jupyter_serprof.probes.dask.graph.look import GraphBytes, ObjectBytes
 
-_ROWS = 20
 _GRAPHS = 4
 _SECONDS = 0.3
 #: Of smaller graphs it is not asked what they hold; many small things cost more than their bytes.
@@ -52,7 +51,7 @@ def table(found: GraphBytes, *, title: str = _TITLE) -> Table | None:
     for entry in found.objects:
         groups[key_split(entry.layer), entry.kind, entry.name].append(entry)
     ordered = sorted(groups.values(), key=lambda alike: -sum(one.size_bytes for one in alike))
-    rows = tuple(_row(alike, found.sent_bytes) for alike in ordered[:_ROWS])
+    rows = tuple(_row(alike, found.sent_bytes) for alike in ordered[:20])
     left = len(ordered) - len(rows)
     notes = [_NOTE, *([f"{left} smaller rows are left out."] if left else [])]
     notes += [f"For lack of time {late}." for late in found.not_opened]

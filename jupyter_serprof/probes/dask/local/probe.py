@@ -26,13 +26,10 @@ from jupyter_serprof.probes.dask.local.processes import Roads, is_local, with_cl
 from jupyter_serprof.probes.dask.local.tables import add_facts
 from jupyter_serprof.probes.dask.local.threads import note_end, note_start, tell_ready
 
-_TASK_PLACE = "dask.local:execute_task"
-_WAIT_PLACE = "dask.local:queue_get"
 _SHUTDOWN_PLACE = "concurrent.futures.process:ProcessPoolExecutor.shutdown"
 _SPAWN_PLACE = "multiprocessing.process:BaseProcess.start"
 #: Shorter waits are the queue's own work: the result was there.
 _SHORTEST_WAIT_NS = 5_000
-_NAMES = 3
 #: Where ``get_async`` has the keys of its tasks; the first are over.
 _STATES = ("finished", "running", "ready", "waiting")
 
@@ -42,7 +39,7 @@ def _note_collections(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  
     found = result[0]
     layers = [_layers(each) for each in found]
     known = [count for count in layers if count is not None]
-    return [_name(each) for each in found[:_NAMES]], len(found), sum(known) if known else None
+    return [_name(each) for each in found[:3]], len(found), sum(known) if known else None
 
 
 def _name(collection: Any) -> str:  # noqa: ANN401
@@ -180,8 +177,8 @@ class DaskLocalProbe(Probe):
 
     def places(self) -> list[Place]:
         """Return the places that are watched."""
-        task = Place(_TASK_PLACE, "dask.execute", "dask.task", after=_note_key)
-        wait = Place(_WAIT_PLACE, "dask.wait", "dask.queue")
+        task = Place("dask.local:execute_task", "dask.execute", "dask.task", after=_note_key)
+        wait = Place("dask.local:queue_get", "dask.wait", "dask.queue")
         return [*client_places(), *scheduler_places(), task, wait]
 
     def arm(self, recorder: Recorder) -> None:
