@@ -6,11 +6,12 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
-from jupyter_serprof.model import Lane, Table
+from jupyter_serprof.model import Lane, Table, stage
 from jupyter_serprof.probes.dask.agent.notes import OFFLOAD, SCHEDULER
 from jupyter_serprof.probes.dask.agent.totals import JoinedBlocks
 from jupyter_serprof.probes.dask.cluster import Cluster, Station
@@ -75,25 +76,27 @@ def _cut_envelopes(run: Page, where: _Places) -> None:
     for draft in [d for d in run.drafts if d.lane == lane and d.stage == "dask.schedule"]:
         whole = Piece(draft.start, draft.end, Seen(draft.stage, draft.name))
         pieces = list(gaps_filled([whole], helped))
-        for start, end, (stage, name) in pieces[1:]:
-            run.drafts.append(Draft(stage, name, lane, start, end, _ROLE, draft))
+        for start, end, (key, name) in pieces[1:]:
+            run.drafts.append(Draft(key, name, lane, start, end, _ROLE, draft))
         if pieces:
             draft.start, draft.end, _ = pieces[0]
 
 
 def _cut_blocked(run: Page, report: Mapping[str, Any]) -> None:
-    """Leave of the time in which a loop stood still what no work on it, or beside it, explains.
+    """Leave of the time in which a loop stood still what no work of its process explains.
 
-    Taking a graph in is a step of it only where smaller steps are seen: else it waited itself. Its
-    helper thread may hold the interpreter.
+    What a message needs is imported where it is read, and other threads may hold the interpreter.
+    Taking a graph in is a step only where smaller steps are seen: else it waited itself.
     """
     blocked = [draft for draft in run.drafts if draft.stage == _BLOCKED]
     run.drafts[:] = [draft for draft in run.drafts if draft.stage != _BLOCKED]
-    known = [draft for draft in run.drafts if draft.stage != _READ]
+    known = [draft for draft in run.drafts if draft.stage != _READ and not _waits(draft.stage)]
     collector = run.threads.get(report["loop_thread"])  # of a scheduler in this process
     for draft in blocked:
-        lanes = draft.lane, f"{draft.lane}/offload"
-        works = [d for d in known if d.lane in lanes or (d.lane, d.stage) == (collector, "gc")]
+        who = _process(draft.lane)
+        works = [
+            d for d in known if _process(d.lane) == who or (d.lane, d.stage) == (collector, "gc")
+        ]
         whole = Piece(draft.start, draft.end, Seen(draft.stage, draft.name))
         steps = sorted((d.start, d.end) for d in works if d.stage != "dask.schedule")
         left = [*gaps_filled([whole], steps)]
@@ -102,6 +105,15 @@ def _cut_blocked(run: Page, report: Mapping[str, Any]) -> None:
         for start, end, _ in left:
             if end - start >= _STOOD_NS:
                 run.drafts.append(Draft(_BLOCKED, draft.name, draft.lane, start, end, _ROLE))
+
+
+def _process(lane: str) -> str:
+    return lane.partition("/")[0]
+
+
+@cache
+def _waits(key: str) -> bool:
+    return stage(key).waits
 
 
 def _tell_ready(where: _Places) -> None:

@@ -24,6 +24,7 @@ from .leftovers import drop_leftovers
 from .lines import BEAT_S, ask, compared, invite, is_set, miss, ping
 from .looks import Lookout
 from .notes import AGENTS, Agent, clock, collected, delay_s
+from .totals import queued_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
     if server is None:
         return
     _tick(agent, token, server)
-    _pulse(agent, server, clock())
+    _pulse(agent, server, clock(), queued_ns())
     if not _is_scheduler(server):
         _patch_workers(_MISSING)
         if os.getppid() == agent.origin[0]:
@@ -269,17 +270,22 @@ def _tick(agent: Agent, token: str, server: Any) -> None:
         stop(token, server, agent)
 
 
-def _pulse(agent: Agent, server: Any, due: int) -> None:
-    """Note where an event loop stood still: nothing that it had to do could begin."""
+def _pulse(agent: Agent, server: Any, due: int, queued: int) -> None:
+    """Note where an event loop stood still: nothing that it had to do could begin.
+
+    One that waited for a core is not blocked: the machine is busy with others.
+    """
     if id(server) not in agent.leases:
         return
     now, is_told = clock(), agent.has_own_process or _is_scheduler(server)
+    waited = queued_ns()
+    due += waited - queued
     if now - due >= _LATE_NS and is_told:  # a worker beside the client turns with its loop
         place = ("scheduler" if _is_scheduler(server) else server.address, "loop")
         lane = agent.lanes.setdefault(place, len(agent.lanes))
         agent.blocks.add(lane, "dask.blocked", "event loop", due, now)
     due = now + int(_PULSE_S * 1e9)
-    asyncio.get_running_loop().call_later(_PULSE_S, _pulse, agent, server, due)
+    asyncio.get_running_loop().call_later(_PULSE_S, _pulse, agent, server, due, waited)
 
 
 def _is_scheduler(server: Any) -> bool:

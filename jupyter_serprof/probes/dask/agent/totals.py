@@ -116,6 +116,14 @@ def ran_ns() -> dict[int, tuple[int, int]]:
     return found
 
 
+def queued_ns() -> int:
+    """Return how long this thread has waited for a core until now; 0 where nobody tells."""
+    with suppress(OSError, ValueError, IndexError):
+        path = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+        return int(path.read_text().split()[1])
+    return 0
+
+
 def since(before: dict[int, tuple[int, int]]) -> dict[int | None, tuple[int, int]]:
     """Return by its ident what each thread ran and waited since `ran_ns` gave what it had."""
     idents = {thread.native_id: thread.ident for thread in threading.enumerate()}
