@@ -1,7 +1,5 @@
 """``python -m jupyter_serprof``: a program or a statement, without a notebook."""
 
-from __future__ import annotations
-
 import sys
 
 from jupyter_serprof.cli import command

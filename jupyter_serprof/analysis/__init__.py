@@ -10,8 +10,6 @@ In: a `Trace` of spans. Out: the same with waterfall, findings and summary.
 '10.0 ms: 60 % Pickle, 10.0 MB'
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What an anatomy says in one sentence: which part is to blame, and what cannot be pickled."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """A comparison in words, the same in every form: headline, cells of a line, notes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby

@@ -5,8 +5,6 @@ compared with none. Two others differ where their runs can be told apart, by a t
 and by more than it costs to watch them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

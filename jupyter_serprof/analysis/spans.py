@@ -3,8 +3,6 @@
 A parent that does not exist, or a circle of parents, ends at a root: every span is met once.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The sentence above the picture and the line of facts below it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple

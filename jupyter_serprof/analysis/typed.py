@@ -3,8 +3,6 @@
 The code is the name of the recording; what stood between the quotes of a literal is hidden in it.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import re

@@ -1,7 +1,5 @@
 """Ctrl-C around our own work: it waits until nothing is left half done, and is pressed once."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable
 from contextlib import suppress

@@ -14,8 +14,6 @@ and so are the calls in them; their sums stay exact. Long ones are told one by o
 ((0, 90), 15, 3)
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -9,8 +9,6 @@ by its best quarter; warm is the best of the copies after it. About 100 ms. It i
 machine", not the bandwidth of its memory: a shared cache of the host may hold the blocks.
 """
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

@@ -6,8 +6,6 @@ stays and our hook below it falls idle; should that tool put our idle hook back,
 replaces it by the original.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

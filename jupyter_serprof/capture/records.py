@@ -1,7 +1,5 @@
 """Records in columns, written by hooks from any thread."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterator, KeysView, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """What a thread is in right now, seen from another one."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """The options of the magics: the same words as the keywords of the functions."""
 
-from __future__ import annotations
-
 import keyword
 import math
 import re

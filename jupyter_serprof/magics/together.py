@@ -3,8 +3,6 @@
 What an option itself may be (a name, a number, a range) is said where it is parsed.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF, Options, Syntax

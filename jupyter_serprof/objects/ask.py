@@ -7,8 +7,6 @@ of users answer with anything, and raise. What the type itself says needs none o
 What was written is the better size; this one is for values that were not written yet.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ A function that is given its array as an argument is another function; what the 
 would do with it is unknown here.
 """
 
-from __future__ import annotations
-
 import ast
 import dis
 import inspect

@@ -4,8 +4,6 @@ Also what came back otherwise, in words, and a witness of the bytes that were th
 result that aliases the value is equal to it whatever happened to both.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet

@@ -1,7 +1,5 @@
 """The names of parts as people know them: attributes, keys, captured variables, columns."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Sequence
 from typing import Any

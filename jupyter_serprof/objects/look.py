@@ -6,8 +6,6 @@ the interpreter. From protocol 4 on a pickle is a chain of frames of about 64 Ki
 size and larger stand between them. Source: CPython 3.11, Modules/_pickle.c:_Pickler_write_bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice

@@ -4,8 +4,6 @@ Dask makes a new graph for each call, and the notebook a new lambda in each turn
 frame in all of them is one. Only what is met first is looked at, so that a hook takes no time.
 """
 
-from __future__ import annotations
-
 import functools
 import threading
 import types

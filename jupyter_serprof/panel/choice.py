@@ -1,7 +1,5 @@
 """The controls of a panel: source, transports, sizes, and when it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any

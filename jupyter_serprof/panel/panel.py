@@ -1,7 +1,5 @@
 """The panel: ordinary controls above the place where points appear as they are measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """The offers of the panels: values, sizes and transports, Dask collections and chunk sizes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

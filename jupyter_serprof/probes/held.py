@@ -3,8 +3,6 @@
 In: what is left, and a function that tells what of it a value holds. Out: names.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

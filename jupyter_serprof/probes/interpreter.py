@@ -4,8 +4,6 @@ They are named apart because they are blamed on serialization otherwise: the fir
 process spends 200 ms and more on imports.
 """
 
-from __future__ import annotations
-
 import gc
 import selectors
 import sys

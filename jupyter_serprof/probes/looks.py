@@ -5,8 +5,6 @@ the thread sleeps. Out: the sleep between two looks as a wait. Code that works b
 its time, and so does all that follows a look which found what it was for.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from bisect import bisect_left

@@ -1,7 +1,5 @@
 """Probes of pickle and cloudpickle: ``dumps``, ``loads``, ``dump``, ``load``, with buffers."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from collections import deque

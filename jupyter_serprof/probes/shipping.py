@@ -3,8 +3,6 @@
 The other end has neither this package nor a file of it: `LOADER` makes modules of what it is given.
 """
 
-from __future__ import annotations
-
 import hashlib
 import marshal
 import sys

@@ -1,7 +1,5 @@
 """A comparison in characters, in Markdown and on a sheet: before, after, ratio and verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby, pairwise

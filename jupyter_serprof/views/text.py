@@ -1,7 +1,5 @@
 """A document as plain text for terminals and logs, and as Markdown for an issue."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Iterable, Iterator

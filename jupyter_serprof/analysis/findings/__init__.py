@@ -10,8 +10,6 @@ claims a gain that was not measured; a remedy is a line that can be pasted.
 ['modules were imported for the first time, paid once']
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ What is said about bytes stands in ``dask_bytes.py``; the rules are registered i
 ``findings.py``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Findings about the bytes of a Dask graph: what is embedded in it, and how often it travels."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

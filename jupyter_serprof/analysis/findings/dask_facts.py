@@ -1,7 +1,5 @@
 """What is asked of a Dask trace: tables by column, bytes, tasks, workers, and what it computed."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Findings about how the tasks of Dask ran: alone, one after the other, by a shuffle, from text."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Findings about tasks of Dask that are too small: what each of them costs beside its work."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Findings about pickle itself, its objects and what it refuses; about imports and collections."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace

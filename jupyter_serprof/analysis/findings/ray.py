@@ -1,7 +1,5 @@
 """Findings about calls of Ray in a loop: many puts of little, gets of one task each, tiny tasks."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence

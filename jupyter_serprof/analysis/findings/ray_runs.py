@@ -1,7 +1,5 @@
 """Findings about how tasks of Ray ran and were waited for, and about values that Ray walks."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise

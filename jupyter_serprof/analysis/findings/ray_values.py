@@ -1,7 +1,5 @@
 """Findings about values of Ray that go the wrong way: through the notebook, or by hand."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 

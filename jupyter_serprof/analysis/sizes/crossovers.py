@@ -9,8 +9,6 @@ somewhere, each with the one that follows it, where it does: nobody chooses betw
 Without noise (one run at each size) an order counts that no size turns round.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """One curve of a sweep: the median time and the page faults of a variant or stage at each size."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import defaultdict

@@ -15,8 +15,6 @@ everywhere; a power or a logarithm, which come out as several pieces.
 offered: on real sweeps it missed the next decade by 13 to 92 %.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The sentence above a sweep over sizes: which is the fastest where, and what is missing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -13,8 +13,6 @@ Reducers of opened objects are called once more in each pass that has them close
 them: their side effects happen two to four times.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import deque

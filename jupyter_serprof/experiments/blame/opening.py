@@ -8,8 +8,6 @@ one by one is never dumped itself. Source: CPython 3.11, ``Modules/_pickle.c``: 
 batch_list_exact, batch_dict_exact, save_set, save_frozenset, save_tuple, save_reduce.
 """
 
-from __future__ import annotations
-
 import copyreg
 import time
 import types

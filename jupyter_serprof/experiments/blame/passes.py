@@ -6,8 +6,6 @@ copying the memo, so it is done one by one only as long as it has less than 256 
 to those take 2 bytes, to all later ones 5); then all that is left is put there at once.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Recordings with anatomies: one value and its plain pickle, or the largest values of a block."""
 
-from __future__ import annotations
-
 import ast
 import math
 import pickle

@@ -7,8 +7,6 @@ tenth; of few runs the cold ones count, too, where all of them lie apart by thre
 between or beyond the measured sizes.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The document of a sweep over chunk sizes, and the runs of each size, cold and warm."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

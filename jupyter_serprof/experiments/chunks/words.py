@@ -1,7 +1,5 @@
 """The recommendation of a chunk size in words: a finding with a remedy to paste, a headline."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The document of a sweep, made from whatever was measured until now, and its sentences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The experiment: what is measured step by step, and can be stopped between two of them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager

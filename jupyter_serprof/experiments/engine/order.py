@@ -1,7 +1,5 @@
 """The order of a sweep: its passes, what each step will cost, and the budget for all."""
 
-from __future__ import annotations
-
 import math
 import random
 import time

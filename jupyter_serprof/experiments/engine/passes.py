@@ -1,7 +1,5 @@
 """A sweep in passes: the first one cold, later ones warm and in shuffled order."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

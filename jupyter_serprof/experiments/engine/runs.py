@@ -1,7 +1,5 @@
 """The runs of a cell: as points, the median one, and as thin traces, of which there are many."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

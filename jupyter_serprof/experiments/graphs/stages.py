@@ -1,7 +1,5 @@
 """The stages of one Dask computation: persisted or computed, waited for, recorded all the way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ Each is sent again as the recording saw it go: what Ray or a buffer callback han
 compared with a pickle that was not made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The document of trials: the ways it goes now, then the remedies, the best first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ is the ratio of the times that are shown. Its 95 % interval is that of the pairs
 hold it; where it contains 1, nothing is told.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

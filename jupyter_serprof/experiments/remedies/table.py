@@ -1,7 +1,5 @@
 """The remedies that can be tried, with what to paste: ``table.json`` beside this file has them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """``--try``: the remedies that apply to one value, each in pairs against the way it goes now."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import time

@@ -5,8 +5,6 @@ with an object read from there: so no way wins by moving nothing. The block is k
 and used again.
 """
 
-from __future__ import annotations
-
 import pickle
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Dask's transports: what its protocol makes of a value, and the way to a worker and back."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence

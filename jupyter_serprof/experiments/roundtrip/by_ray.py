@@ -1,7 +1,5 @@
 """The transport of Ray: put and get."""
 
-from __future__ import annotations
-
 import sys
 
 from jupyter_serprof.experiments.roundtrip.transport import Transport, is_installed

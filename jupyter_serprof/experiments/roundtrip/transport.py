@@ -1,7 +1,5 @@
 """A transport: one way in which a value can travel and come back; and the runs of one."""
 
-from __future__ import annotations
-
 import math
 import sys
 import time

@@ -1,7 +1,5 @@
 """The round trip: one value through every transport and back, cold and warm, side by side."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType

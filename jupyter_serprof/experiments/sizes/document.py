@@ -1,7 +1,5 @@
 """What a sweep over sizes measured: a cell for each variant and size, and the document of all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 

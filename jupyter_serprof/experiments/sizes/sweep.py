@@ -1,7 +1,5 @@
 """The sweep: the same over many sizes."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from collections import deque

@@ -5,8 +5,6 @@ does.
 Source: distributed 2026.8.0, client.py:Client._graph_to_futures, _gather_remote, utils.py:sync.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

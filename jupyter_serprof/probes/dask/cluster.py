@@ -7,8 +7,6 @@ recording leaves by itself. A cluster that is deaf keeps nobody waiting: one thr
 Source: distributed 2026.8.0, client.py:Client._run_on_scheduler, worker.py:run.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

@@ -1,7 +1,5 @@
 """Computations: the graphs that a client sent, as groups of rows and as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise

@@ -1,7 +1,5 @@
 """How far a cluster is, and why nothing moves: what its scheduler answers to a look."""
 
-from __future__ import annotations
-
 import time
 from asyncio import Event
 from collections.abc import Awaitable, Callable, Iterable, Iterator

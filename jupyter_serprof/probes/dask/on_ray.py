@@ -4,8 +4,6 @@
 Source: Ray 2.60.0, ray/util/dask/scheduler.py:ray_dask_get, scheduler_utils.py:get_async.
 """
 
-from __future__ import annotations
-
 import sys
 
 from jupyter_serprof.capture.hook import Place

@@ -8,8 +8,6 @@ Frames are looked at from the outside in. What lies below the user's code (a ker
 our own magic) is skipped; the first frame of Dask above it names the sample, whatever it calls.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from _thread import LockType, allocate_lock, start_new_thread

@@ -1,7 +1,5 @@
 """After Ctrl-C: what a cluster goes on with, the line that ends it, and silence on stderr."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from traceback import walk_tb

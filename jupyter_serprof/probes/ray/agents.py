@@ -5,8 +5,6 @@ itself calls of Ray for them is no call of the user. ``SERPROF_RAY_AGENT=0`` in 
 environment keeps them away. One recording beside another one of this process shares its agents.
 """
 
-from __future__ import annotations
-
 import marshal
 import os
 import sys

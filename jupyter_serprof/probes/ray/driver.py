@@ -10,8 +10,6 @@ Where they find everything at hand, they may take a twentieth of the time of the
 beyond are told without them. Source: the public ``ray.wait(..., fetch_local=)``.
 """
 
-from __future__ import annotations
-
 import sys
 import weakref
 from collections import Counter

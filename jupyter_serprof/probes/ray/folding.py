@@ -5,8 +5,6 @@ one function, as one for each stage. How many they were is exact, and so is how 
 one followed the other; of those that overlap it is from the first begin to the last end.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ In: the variables of a program, and what the processes of Ray say (`stores`). Ou
 each object. Nothing of it refers to an object: who is told of lets go as before.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter, defaultdict, deque

@@ -3,8 +3,6 @@
 In: the drafts of a run. Out: details of those that carried references, or that waited for them.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

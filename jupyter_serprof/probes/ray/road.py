@@ -6,8 +6,6 @@ Source: Ray 2.60.0, ``state_ts_ns`` in src/ray/protobuf/gcs.proto; profile event
 ``task:deserialize_arguments``, ``task:execute``, ``task:store_outputs``, ``task::name``.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@ calls, GlobalStateAccessor.get_task_events; profile events ``task:deserialize_ar
 are of day, ns; on one host they convert exactly.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 import time

@@ -4,8 +4,6 @@ In: the drafts of a run with what was noted of them. Out: the same with bytes, k
 values, and whether results were copied; what only marks an argument is dropped.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 import types

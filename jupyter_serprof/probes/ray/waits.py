@@ -1,7 +1,5 @@
 """What a get waits for: producers, another node, a disk; and which tasks that were sent before."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Collection

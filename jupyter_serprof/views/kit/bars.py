@@ -4,8 +4,6 @@ At each bucket the shares of all rows and of the unaccounted time sum to at most
 height of a bar where spans are smaller than what can be drawn.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

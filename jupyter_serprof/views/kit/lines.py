@@ -1,7 +1,5 @@
 """Lines of text: cut and wrapped for a terminal, and in Markdown so that it shows what it says."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

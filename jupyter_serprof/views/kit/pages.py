@@ -4,8 +4,6 @@ None otherwise, none where that would run as a script, and none for what only pl
 to nowhere is worse than none.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The parts of every picture: head, time axis, legend, one finding, remarks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

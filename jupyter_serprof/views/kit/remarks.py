@@ -1,7 +1,5 @@
 """Findings, remarks and tables of facts: what stands below a picture."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 

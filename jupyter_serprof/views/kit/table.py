@@ -1,7 +1,5 @@
 """Tables in characters, Markdown and CSV: cells, columns, and the widest choice that fits."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass

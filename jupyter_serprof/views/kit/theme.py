@@ -1,7 +1,5 @@
 """The colours of pictures: of the families of stages, and of what stands around them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """The output of a notebook cell: text, picture, document."""
 
-from __future__ import annotations
-
 import base64
 import json
 import sys

@@ -1,7 +1,5 @@
 """A document as one self-contained page: it opens from a file, offline, with no request."""
 
-from __future__ import annotations
-
 import base64
 import html as entities
 import json

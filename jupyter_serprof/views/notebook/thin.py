@@ -5,8 +5,6 @@ Waterfall rows, findings and summary are stored results, so spans can go without
 The rows still add up to the wall time.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A sweep as a sheet: each variant cold and warm as a bar of its stages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

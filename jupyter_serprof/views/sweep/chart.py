@@ -1,7 +1,5 @@
 """The log-log chart of a sweep over sizes on a sheet: axes, lines, marks, and its legend."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ that happened, so that its stages add up to the printed total. Fits and crossove
 document.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

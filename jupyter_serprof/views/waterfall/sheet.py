@@ -1,7 +1,5 @@
 """The waterfall of a trace as a sheet: rows in the order of the road, bars at their true time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

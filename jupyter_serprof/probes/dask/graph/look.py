@@ -5,8 +5,6 @@ tables and buffers say how long they are. Inside of objects of the user their at
 at, inside of functions what these capture. Only `graph_objects` pickles.
 """
 
-from __future__ import annotations
-
 import sys
 import types
 from collections import deque

@@ -1,7 +1,5 @@
 """Collections that hold nothing but results: futures on a cluster, or values in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

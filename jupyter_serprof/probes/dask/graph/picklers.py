@@ -3,8 +3,6 @@
 Objects are reduced as the last pickler does that ``distributed.protocol.pickle.dumps`` tries.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass

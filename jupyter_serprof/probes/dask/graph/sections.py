@@ -6,8 +6,6 @@ Read in Dask and distributed 2026.8.0: ``dask/_expr.py``, ``dask/highlevelgraph.
 ``dask/blockwise.py``, ``distributed/client.py:_MapExpr``.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import math

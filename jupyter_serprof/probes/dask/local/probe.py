@@ -6,8 +6,6 @@ Source: dask 2026.8.0, base.py:compute, persist, _expr.py:Expr, local.py:get_asy
 multiprocessing.py:get.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from types import FrameType

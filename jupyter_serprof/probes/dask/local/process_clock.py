@@ -7,8 +7,6 @@ Source: dask 2026.8.0, multiprocessing.py:get, local.py:execute_task. ``perf_cou
 clock for all processes of a machine on Linux, macOS and Windows.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 from io import BytesIO

@@ -6,8 +6,6 @@ Functions of the user (``func_dumps``, ``func_loads``) and pools that may be on 
 left alone.
 """
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import sys

@@ -4,8 +4,6 @@ A thread that waits for the lock sleeps; one that runs, or waits for a core, is 
 Source: Linux, /proc/self/task/*/schedstat: time on a core and time on the queue for one, ns.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Iterable
 from typing import Any
