@@ -3,8 +3,6 @@
 Each rule is a table here. A red test is answered by moving the code, not by another row.
 """
 
-from __future__ import annotations
-
 import ast
 import doctest
 import subprocess

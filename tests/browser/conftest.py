@@ -1,7 +1,5 @@
 """One Chromium and one Jupyter server for all tests of the picture; each test has its own page."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -9,21 +7,17 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 from urllib.error import URLError
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from browser.samples import write_notebooks
 from browser.screen import PATIENCE_MS, Screen
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from playwright.sync_api import Browser, BrowserContext, Page
 
 FOLDER = Path(__file__).parent
 #: The headless shell first: the same engine without a window, and a third less CPU.

@@ -1,16 +1,12 @@
 """Documents of somebody who wants to run a script in the reader's page."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from browser.samples import PACKAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: What each payload calls when it is executed.
 FIRED = "globalThis.fired=1"

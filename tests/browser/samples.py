@@ -1,16 +1,11 @@
 """The notebooks and files that the tests open, as plain JSON of notebook format 4.5."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jupyter_serprof.model import from_document, load, to_document
+from jupyter_serprof.model import Sweep, Trace, from_document, load, to_document
 from jupyter_serprof.views.notebook.bundle import bundle
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Sweep, Trace
 
 PACKAGE = Path(__file__).parents[2] / "jupyter_serprof"
 DATA = Path(__file__).parents[1] / "data"

@@ -1,27 +1,22 @@
 """A browser window for a test: what it opened, asked for, drew, and what went wrong in it."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from playwright.sync_api import Error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import (
-        BrowserContext,
-        ConsoleMessage,
-        Locator,
-        Page,
-        Request,
-        ViewportSize,
-    )
+from playwright.sync_api import (
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Locator,
+    Page,
+    Request,
+    ViewportSize,
+)
 
 READY = '.jsp-root[data-ready="1"]'
 BUILT = Path(__file__).parents[2] / "jupyter_serprof/static"

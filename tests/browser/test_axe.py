@@ -1,16 +1,12 @@
 """Every view for everybody: axe-core finds nothing, light and dark, with all that opens opened."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from browser.samples import SWEEP, TRACE, chunk_sweep, full_trace, lane_trace, sized_sweep
-
-if TYPE_CHECKING:
-    from browser.screen import Screen
+from browser.screen import Screen
 
 #: What each document shows; a new view that nobody looks at makes the test red.
 VIEWS = {

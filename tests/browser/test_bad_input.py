@@ -1,21 +1,16 @@
 """Documents that are newer, damaged, empty, strange or huge: a sentence, never an exception."""
 
-from __future__ import annotations
-
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from browser.samples import DATA, code_cell, full_trace, output, sized_sweep, write_notebook
+from browser.screen import Screen
 from browser.test_injection import TOUR
 from jupyter_serprof.model.document import MIME_TYPE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from browser.screen import Screen
 
 DAMAGED = "damaged or incomplete"
 NO_DOCUMENT = "no jupyter_serprof document"

@@ -1,19 +1,13 @@
 """What is reached by a right click: a cell to profile, two files to compare; what is missing."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from playwright.sync_api import Locator
 
 import jupyter_serprof as sp
 from browser.samples import code_cell, full_trace, write_notebook
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Locator
-
-    from browser.screen import Screen
+from browser.screen import Screen
 
 SOURCE = (
     "() => globalThis.jupyterapp.shell.currentWidget.content.activeCell.model.sharedModel.source"

@@ -1,25 +1,19 @@
 """Two hundred payloads in every text of a document: none is executed, none becomes markup."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from browser import samples
 from browser.hostile import BATCHES, PAYLOADS, poisoned, texts_of_document, texts_of_schema
-from browser.screen import OPENERS
+from browser.screen import OPENERS, Screen
 from jupyter_serprof.model import from_document
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.notebook import page as page_module
 from jupyter_serprof.views.notebook.page import html
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from browser.screen import Screen
 
 #: What a document has no reason to bring into a page.
 ALIEN = (

@@ -1,24 +1,16 @@
 """What the plugin adds to JupyterLab: buttons, commands, the side panel, comparison, exports."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
 from browser.samples import SWEEP, code_cell, full_trace, output, write_notebook
-from browser.screen import PATIENCE_MS
+from browser.screen import PATIENCE_MS, Screen
 from jupyter_serprof.model import from_document, load
 from jupyter_serprof.model.document import MIME_TYPE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Page
-
-    from browser.screen import Screen
 
 SOURCE = (
     "(i) => globalThis.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.source"

@@ -1,25 +1,19 @@
 """A site of the saved notebooks without a server: built by the command of notebooks/README.md."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from browser.samples import write_notebooks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from browser.screen import Screen
+from browser.screen import Screen
 
 BUILD = (sys.executable, "-m", "jupyterlite_core.app", "build", "--contents", "notebooks")
 

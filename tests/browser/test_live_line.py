@@ -1,21 +1,14 @@
 """The line that is shown while a cell waits, in a real JupyterLab and Notebook 7."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Locator, Page
 
 from browser.samples import code_cell, write_notebook
+from browser.screen import Screen
 from jupyter_serprof.model.document import MIME_TYPE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Locator, Page
-
-    from browser.screen import Screen
 
 START = """\
 %load_ext jupyter_serprof

@@ -1,24 +1,17 @@
 """The self-contained page: from a file, with the network off, light, dark, narrow, scriptless."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Browser
 
 from browser.samples import SWEEP, TRACE, full_trace, saved_cell, write_notebook
-from browser.screen import READY
+from browser.screen import READY, Screen
 from browser.test_saved import WIDTH
 from jupyter_serprof import save
 from jupyter_serprof.model import from_document, load
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
-    from browser.screen import Screen
 
 WIDTHS = (1280, 640, 360)
 

@@ -1,24 +1,19 @@
 """The panel in a real JupyterLab: choose, sweep, see points arrive, stop, save, open without it."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page
 
 from browser.samples import code_cell, write_notebook
+from browser.screen import Screen
 from browser.test_widget import IN_OUTPUT, IN_WIDGET, SAVED, run
 from jupyter_serprof.model import Sweep, from_document
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.notebook.widget import WIDGET_VIEW
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Locator, Page
-
-    from browser.screen import Screen
 
 LOAD = "%load_ext jupyter_serprof\nimport numpy as np\nx = np.random.default_rng(1).random(10**6)"
 AT_LEAST_20 = re.compile(r"^Measuring\. [2-9]\d points")

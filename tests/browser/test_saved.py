@@ -1,15 +1,8 @@
 """A saved notebook in JupyterLab and Notebook 7: untrusted, not run, by somebody else."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-from browser.screen import READY
-
-if TYPE_CHECKING:
-    from browser.screen import Screen
+from browser.screen import READY, Screen
 
 WIDTH = "async (image) => { await image.decode(); return image.naturalWidth; }"
 TRUSTED = "() => globalThis.jupyterapp.shell.currentWidget.content.widgets[1].model.trusted"

@@ -1,9 +1,8 @@
 """The views of anatomies, comparisons and links, moved by mouse and keyboard."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,12 +18,8 @@ from browser.samples import (
     tried_sweep,
     write_notebook,
 )
+from browser.screen import Screen
 from jupyter_serprof.model.document import MIME_TYPE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from browser.screen import Screen
 
 WIDTHS = (1280, 640, 480, 360)
 

@@ -1,18 +1,12 @@
 """The widget, for work in progress and for front ends without our extension."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from browser.samples import SWEEP, TRACE, code_cell, write_notebook
+from browser.screen import Screen
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.notebook.widget import WIDGET_VIEW
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from browser.screen import Screen
 
 WIDGET = f"""\
 from jupyter_serprof.model import load

@@ -3,15 +3,15 @@
 # distributed is typed in part.
 # mypy: disable-error-code="no-untyped-call"
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import dask
 import dask.array as da
@@ -23,12 +23,7 @@ from distributed import Client, Event, LocalCluster
 from clusters.outside import outside_cluster
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.experiments.engine import live
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from jupyter_serprof.model.live import LiveFacts
+from jupyter_serprof.model.live import LiveFacts
 
 KIND: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
 

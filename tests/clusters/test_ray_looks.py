@@ -1,7 +1,5 @@
 """What a line says of Ray's tasks, and why nothing moves: each state made for real."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -3,15 +3,13 @@
 # distributed is typed in part.
 # mypy: disable-error-code="no-untyped-call"
 
-from __future__ import annotations
-
 import gc
 import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 from dask.delayed import delayed
@@ -20,11 +18,7 @@ from distributed import Client, Event, Future, LocalCluster, wait
 from clusters.test_dask_looks import KIND, Slow, Watcher, pause_above
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.experiments.engine import live
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from jupyter_serprof.model import Trace
+from jupyter_serprof.model import Trace
 
 MAIN = vars(sys.modules["__main__"])
 #: What Ctrl-C does: the signal comes to the thread that waits.

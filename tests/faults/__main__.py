@@ -3,8 +3,6 @@
 Run: uv run python -m tests.faults [PART OF A NAME ...]
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 

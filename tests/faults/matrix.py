@@ -5,8 +5,6 @@ Python that marks by ``with recorded():`` or ``cell("...")`` what is recorded (`
 are: what it prints, its traceback without frames of ours, its exit, and what it leaves behind.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

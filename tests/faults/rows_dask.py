@@ -1,7 +1,5 @@
 """Faults of Dask's cluster: workers and schedulers that stand still or refuse."""
 
-from __future__ import annotations
-
 from textwrap import indent
 
 from .matrix import ROOT, Fault

@@ -1,7 +1,5 @@
 """Faults of the interpreter and of the machine."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from .matrix import Fault

@@ -1,7 +1,5 @@
 """Faults of Ray: processes that are killed or stand still, tasks and objects that are lost."""
 
-from __future__ import annotations
-
 from textwrap import indent
 
 from .matrix import Fault

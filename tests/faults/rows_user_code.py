@@ -1,7 +1,5 @@
 """Code of the user that a recording must not run, and objects that it must let go."""
 
-from __future__ import annotations
-
 from .matrix import Fault
 
 _NOSY = """

@@ -1,7 +1,5 @@
 """Each fault of the matrix: the same with us as without, and nothing is left behind."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from textwrap import indent
 

@@ -1,7 +1,5 @@
 """Faults in our own part of a call: the user's call has its result and its own exception."""
 
-from __future__ import annotations
-
 import pickle
 import signal
 import sys

@@ -1,23 +1,17 @@
 """The magics in a real kernel: what a notebook gets, also when a cell fails or is stopped."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import socket
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
+from kernels.conftest import Kernel
 from nbclient import NotebookClient
 
 from jupyter_serprof.model.document import MIME_TYPE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kernels.conftest import Kernel
 
 pytestmark = pytest.mark.notebook
 

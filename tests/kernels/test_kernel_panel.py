@@ -1,22 +1,17 @@
 """The panel in a real kernel: buttons are pressed as a front end presses them, by messages."""
 
-from __future__ import annotations
-
 import re
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from kernels.conftest import Kernel
 
 from jupyter_serprof.model import Sweep, Trace, from_document
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.panel.panel import PANEL_TYPE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kernels.conftest import Kernel
 
 pytestmark = pytest.mark.notebook
 

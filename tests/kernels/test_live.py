@@ -1,19 +1,15 @@
 """The picture that grows while a round trip runs, in a real kernel; in a terminal there is none."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from kernels.conftest import Kernel
 
 from jupyter_serprof.model import from_document
 from jupyter_serprof.model.document import MIME_TYPE
-
-if TYPE_CHECKING:
-    from kernels.conftest import Kernel
 
 pytestmark = pytest.mark.notebook
 

@@ -1,18 +1,13 @@
 """The line that a kernel shows while a cell waits: which messages, and what is left of them."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
+from kernels.conftest import Kernel, Ran
 from test_live import messages  # type: ignore[import-not-found]  # beside this file
 
 from jupyter_serprof.model.document import MIME_TYPE
-
-if TYPE_CHECKING:
-    from kernels.conftest import Kernel, Ran
 
 pytestmark = pytest.mark.notebook
 

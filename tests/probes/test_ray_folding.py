@@ -1,7 +1,5 @@
 """Thousands of short tasks are told as few drafts, of which counts and times stay exact."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

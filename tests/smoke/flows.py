@@ -6,8 +6,6 @@ cell asserts what is true of its own documents. A kernel that dies is one red fl
 gets a new kernel.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import re
@@ -17,14 +15,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
+from browser.screen import Screen
 from kernels.conftest import Kernel, Ran
 from PIL import Image
-
-if TYPE_CHECKING:
-    from browser.screen import Screen
 
 pytest_plugins = ("browser.conftest",)
 FOLDER = Path(__file__).parent

@@ -1,7 +1,5 @@
 """The line that is shown while something runs: how large, of which, and in a terminal."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is told while something runs: when, what of it holds, and that nothing of it stays."""
 
-from __future__ import annotations
-
 import math
 import os
 import re
