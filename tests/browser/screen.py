@@ -31,7 +31,6 @@ KNOWN_ERRORS = (
 )
 #: What one step may take on the slowest machine; a step that is done is not waited for.
 PATIENCE_MS = 120_000
-_HAS_AXE = "() => 'axe' in globalThis"
 _AXE_RUN = """async ([selector, rules]) => {
   const { violations } = await globalThis.axe.run(selector, {
     resultTypes: ["violations"], ...(rules.length && { runOnly: rules }) });
@@ -77,7 +76,6 @@ _SHOWN = """() => {
 }"""
 _SIZE: ViewportSize = {"width": 1280, "height": 900}
 _IS_LIGHT = "body[data-jp-theme-light='{}']"
-_FRAME = "<!doctype html><html lang=en><title>Pictures</title><main></main>"
 OPENERS = ".jsp-twisty[aria-expanded=false], details:not([open]) > summary"
 _CHOICES = ".jsp-switch [role=radio]"
 
@@ -192,7 +190,7 @@ class Screen:
     def mount(self, *documents: Any, view: str = "", scheme: str = "light") -> Page:
         """Draw documents, one below the other, on an empty page without any application."""
         self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # light or dark
-        self.page.set_content(_FRAME)
+        self.page.set_content("<!doctype html><html lang=en><title>Pictures</title><main></main>")
         kind = bundle_for(documents[0])
         built = [(BUILT / f"{kind}.{end}").read_text("utf-8") for end in ("js", "css")]
         texts = [d if isinstance(d, str) else json.dumps(d) for d in documents]
@@ -271,7 +269,7 @@ class Screen:
         if not AXE.is_file():
             pytest.fail("axe-core is missing; run: uv run npm --prefix labextension ci")
         # Not as a script tag: the policy of an exported page allows none.
-        if not self.page.evaluate(_HAS_AXE):
+        if not self.page.evaluate("() => 'axe' in globalThis"):
             self.page.evaluate(AXE.read_text("utf-8"))
         found: list[str] = self.page.evaluate(_AXE_RUN, [selector, rules])
         return [text for text in found if not text.startswith(ignored)]

@@ -13,8 +13,6 @@ from browser.test_saved import WIDTH
 from jupyter_serprof import save
 from jupyter_serprof.model import from_document, load
 
-WIDTHS = (1280, 640, 360)
-
 
 @pytest.fixture(params=["trace", "sweep", "anatomy"])
 def page_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
@@ -45,7 +43,7 @@ def test_a_page_is_drawn_from_a_file_and_asks_for_nothing(screen: Screen, page_f
 def test_a_page_fits_its_window(screen: Screen, page_file: Path) -> None:
     """On a telephone nothing has to be scrolled sideways, save a table in its own frame."""
     page = screen.open_file(page_file)
-    for width in WIDTHS:
+    for width in (1280, 640, 360):
         screen.look("light", width)
 
         screen.shoot(f"-{width}")

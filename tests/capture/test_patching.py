@@ -183,10 +183,9 @@ def test_a_base_and_its_subclass_can_both_be_watched(library: ModuleType) -> Non
         assert same(before, attributes(library)) == []
 
 
-WRAPPER_STEPS = ("arm", "wrap", "remove", "unwrap")
 ORDERS = [
     order
-    for order in permutations(WRAPPER_STEPS)
+    for order in permutations(("arm", "wrap", "remove", "unwrap"))
     if order.index("arm") < order.index("remove") and order.index("wrap") < order.index("unwrap")
 ]
 

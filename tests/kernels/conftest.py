@@ -20,7 +20,6 @@ from jupyter_serprof.model.document import MIME_TYPE
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 #: What a cell may take on a slow machine before the test gives up.
 _PATIENCE_S = 120
-_SHOWN = ("stream", "display_data", "execute_result", "error")
 
 
 @dataclass
@@ -107,7 +106,7 @@ class Kernel:
                 continue
             if content.get("execution_state") == "idle":
                 break
-            if message["msg_type"] in _SHOWN:
+            if message["msg_type"] in ("stream", "display_data", "execute_result", "error"):
                 ran.outputs.append({"output_type": message["msg_type"], **content})
             if message["msg_type"] == "update_display_data":
                 ran.update(content)

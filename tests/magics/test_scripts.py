@@ -22,7 +22,6 @@ if __name__ == "__main__":
     print(word, sys.argv[1:], type(copy) is Parcel)
     sys.exit(3)
 """
-SAID = "beside ['--name', 'x', '-q'] True\n"
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +46,7 @@ def test_a_program_runs_as_without_us(
     )
 
     said = capsys.readouterr()
-    assert (code, said.out) == (3, SAID)
+    assert (code, said.out) == (3, "beside ['--name', 'x', '-q'] True\n")
     assert "Wall time" in said.err
     trace = load(folder / "run.serprof.json")
     assert isinstance(trace, Trace)

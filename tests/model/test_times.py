@@ -29,7 +29,6 @@ from jupyter_serprof.views.waterfall.table import table_of
 
 MS = 1_000_000
 DATA = Path(__file__).parents[1] / "data"
-KEYS = ("pickle", "ray", "cloudpickle")
 _TIME = re.compile(r"[\d,.]+ (?:ns|µs|ms|s)\b")
 _PERCENT = re.compile(r"[\d.]+(?= %)")
 _UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
@@ -107,7 +106,7 @@ def _range(said: str) -> tuple[float, float]:
 
 
 @settings(max_examples=150)
-@given(st.fixed_dictionaries(dict.fromkeys(KEYS, walls)))
+@given(st.fixed_dictionaries(dict.fromkeys(("pickle", "ray", "cloudpickle"), walls)))
 def test_each_time_of_the_headline_stands_in_the_table(runs: dict[str, list[int]]) -> None:
     """In text, in the picture and in Markdown; and it is that of a run that was made.
 
