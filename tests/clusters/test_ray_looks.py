@@ -62,7 +62,9 @@ STATES: dict[str, Callable[[Path], list[Any]]] = {
         through.remote(each) for each in (*[None] * 20, gate)
     ],
     "; a worker process is being started or its runtime environment is being made": lambda gate: [
+        # As many as there are CPUs: none is free, and nobody else has them.
         through.options(runtime_env={"env_vars": {"OF": str(gate)}}).remote(gate)
+        for _ in range(2)
     ],
     # What waits for ever is the last one; nothing else needs its answer.
     "; 1 task asks for 64 CPU, no node has more than 2 CPU (infeasible)": lambda gate: [

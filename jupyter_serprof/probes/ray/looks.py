@@ -169,7 +169,7 @@ def _reasons(pending: frozenset[bytes], start_s: float) -> Iterator[str]:
     tasks = [one for one in known if bytes(one.task.task_id) in pending]
     yield from _running(tasks, [one for one in known if one.since_s >= start_s])
     unassigned = [one for one in tasks if one.state == _UNASSIGNED]
-    wishes = list(_wishes(unassigned))
+    wishes = list(_wishes(unassigned, _held(known)))
     yield from wishes
     away = list(_arguments()) if unassigned and not wishes else []
     yield from away
@@ -237,8 +237,21 @@ def _running(tasks: list[_Known], known: list[_Known]) -> Iterator[str]:
     yield f"{long_text(name, oldest.ran_s or 0.0, usual)}{first}{more}"
 
 
-def _wishes(unassigned: Iterable[_Known]) -> Iterator[str]:
-    """Yield what tasks ask for that is not given: more than any node has, or more than is free."""
+def _held(known: Iterable[_Known]) -> Counter[str]:
+    """Return what tasks that run have of each resource, and actors, which may have ended."""
+    held = Counter[str]()
+    for one in known:
+        is_actor = one.task.task_info.type == names().TaskType.ACTOR_CREATION_TASK
+        if one.state.startswith("RUNNING") or (is_actor and one.state == "FINISHED"):
+            held.update(one.task.task_info.required_resources)
+    return held
+
+
+def _wishes(unassigned: Iterable[_Known], held: Mapping[str, float]) -> Iterator[str]:
+    """Yield what tasks ask for that is not given: more than any node has, or more than is free.
+
+    What nobody holds, and is not free, belongs to a task whose process is being started.
+    """
     asks = Counter(frozenset(one.task.task_info.required_resources.items()) for one in unassigned)
     if not asks.keys() - {frozenset()}:
         return
@@ -254,7 +267,12 @@ def _wishes(unassigned: Iterable[_Known]) -> Iterator[str]:
         said = f"{counted(count, 'task')} ask{'s' if count == 1 else ''} for {_told(wish)}"
         if any(most[name] < wish[name] for name in wish):
             yield f"{said}, no node has more than {_told(most)} (infeasible)"
-        elif any(free[name] < wish[name] for name in wish):
+        elif any(
+            free[name] < wish[name]
+            and sum(n.total_resources[name] - n.available_resources[name] for n in nodes)
+            < held.get(name, 0) + wish[name]
+            for name in wish
+        ):
             yield f"{said}, {_told(free)} free"
 
 
