@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from jupyter_serprof.analysis.spans import NAME
 from jupyter_serprof.model import Finding
-from jupyter_serprof.model.units import format_share
 
 _ROLE = re.compile(r"<\w+>")
 _PICKLING = re.compile(r"(?:(?:ray|pickle|cloudpickle)\.)?(?:dumps|put)")
@@ -40,11 +39,6 @@ _WAITS = {"ray.get": "tasks", "dask.compute": "computed"}
 _METHODS = {"compute": "computed", "persist": "kept", "result": "futures"}
 #: What stands before the point of a function of a library, and has no data.
 _LIBRARIES = frozenset(("client", "cls", "da", "dask", "db", "dd", "np", "pd", "ray", "self", "xr"))
-
-#: What could be saved is told from here on.
-_WORTH_SHARE = 0.01
-#: A remedy that saves less than such a part is not worth the reading.
-_LEAST_GAIN = 0.05
 
 _Roles = Iterable[tuple[str, str]]
 
@@ -85,37 +79,25 @@ def named(finding: Finding, roles: dict[str, str]) -> Finding:
     )
 
 
-def is_vain(finding: Finding) -> bool:
-    """Tell that a remedy would save next to nothing; where the share is not known, it may."""
-    return (finding.share or 1.0) < _LEAST_GAIN
-
-
-def introduced(finding: Finding) -> Finding:
-    """Say what a remedy is of that stands below a headline about something else."""
-    line, _, words = finding.remedy.partition("   # ")
-    share = finding.share or 0.0
-    most = format_share(share, decimals=0) if share >= _WORTH_SHARE else ""
-    saves = f"would save up to {most}" if most else finding.title
-    of = f"about {most} of the time" if most and line.startswith("%") else saves
-    return replace(finding, remedy=f"{line}   # {of}{': ' * bool(words)}{words}")
-
-
 def roles_of(code: str) -> dict[str, str]:
     """Return what stands in code for each role that exactly one text tells.
 
     >>> roles_of("for x in xs: out.append(ray.get(f.remote(x)))")["<tasks>"]
     '[f.remote(x) for x in xs]'
     """
-    known = defaultdict[str, set[str]](set)
+    known = defaultdict[str, list[str]](list)
     try:
         tree = ast.parse(code if len(code) <= _LONGEST_CODE else "")
         for role, text in (*_of_calls(tree), *_of_loops(tree), *_of_sizes(tree)):
-            known[f"<{role}>"].add(text)
+            known[f"<{role}>"].append(text)
+        lazies, names = known["<lazy>"], known.pop("<result>", [])
+        needed = _names(*map(ast.parse, lazies))  # what the one gives the next may need
+        if 1 < len(lazies) <= 4 and not needed & {*names}:  # noqa: PLR2004
+            known["<lazies>"] = [", ".join(lazies)]
+            known["<results>"] = [", ".join(names)] if all(names) else []
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a label, a magic, of a file
         return {}
-    if 1 < len(known["<lazy>"]) <= 4:  # noqa: PLR2004
-        known["<lazies>"] = {", ".join(sorted(known["<lazy>"]))}
-    single = {role: next(iter(texts)) for role, texts in known.items() if len(texts) == 1}
+    single = {role: texts[0] for role, texts in known.items() if len({*texts}) == 1}
     return {role: text for role, text in single.items() if _HIDDEN not in text}
 
 
@@ -189,16 +171,20 @@ def _of_calls(tree: ast.AST) -> _Roles:
     """Yield what calls tell wherever they stand; what needs its turn of a loop is told by that."""
     loops = [loop for node in ast.walk(tree) if (loop := _loop(node))]
     made, turns = _made([tree]), _stored(loop.target for loop in loops)
-    for call in _calls([tree]):
+    bound, lists = {value: name for name, value in made.items()}, _collected(tree, made)
+    for call in sorted(_calls([tree]), key=lambda call: (call.lineno, call.col_offset)):
         yield from _of_arguments(call, made, turns)
         role, value = _waited(call)
         text = _HIDDEN if isinstance(value, ast.Starred) else ast.unparse(value)
+        if role == "computed" and not call.args:
+            yield "list", lists.get(call, _HIDDEN)
         if turns & _names(value):
             continue
         if role == "tasks" and isinstance(value, ast.Name) and not _is_task(made, value):
             yield "refs", text
         if role == "computed":
             yield "lazy", f"({text})" if isinstance(value, ast.BinOp) else text
+            yield "result", "" if call.args else bound.get(call, "")  # it gives a tuple of them
         if role in {"computed", "kept"}:
             yield "x", _variable(value) or _HIDDEN
 
@@ -282,6 +268,15 @@ def _made(trees: Iterable[ast.AST]) -> dict[str, ast.expr]:
 def _names(*trees: ast.AST) -> set[str]:
     nodes = (node for tree in trees for node in ast.walk(tree))
     return {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def _collected(tree: ast.AST, made: dict[str, ast.expr]) -> dict[ast.expr, str]:
+    """Return the list, empty before, that takes what an expression gives in each turn."""
+    empty = {name for name, value in made.items() if ast.unparse(value) == "[]"}
+    added = ((ast.unparse(call.func), call.args) for call in _calls([tree]) if call.args)
+    lists = {given[0]: what.removesuffix(".append") for what, given in added}
+    made_of = {value.elt: name for name, value in made.items() if isinstance(value, ast.ListComp)}
+    return made_of | {value: name for value, name in lists.items() if name in empty}
 
 
 def _waited(call: ast.Call) -> tuple[str, ast.expr]:

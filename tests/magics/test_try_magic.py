@@ -7,7 +7,6 @@ import pytest
 from shells import Ran, Shell
 
 from jupyter_serprof.analysis import findings
-from jupyter_serprof.analysis import typed as typed_code
 from jupyter_serprof.analysis.findings import pickle as pickle_findings
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.model import Finding
@@ -72,7 +71,7 @@ def test_only_what_has_another_form_is_to_be_tried(
         monkeypatch.setattr(pickle_findings, name, number)
     for module in (look, pickle_probe):
         monkeypatch.setattr(module, "LOOK_BYTES", 1_000)
-    monkeypatch.setattr(typed_code, "_LEAST_GAIN", 0.0)  # whatever else the machine does meanwhile
+    monkeypatch.setattr(findings, "_LEAST_GAIN", 0.0)  # whatever else the machine does meanwhile
     monkeypatch.setattr(findings, "_FITTING_SHARE", 0.0)
     Ran(shell, f"sent = [{line} for at in range(2_000)]")
 

@@ -28,9 +28,9 @@ from jupyter_serprof.analysis.spans import (
     self_share,
     text,
 )
-from jupyter_serprof.analysis.typed import introduced, is_vain, named, roles_of
+from jupyter_serprof.analysis.typed import named, roles_of
 from jupyter_serprof.model import Finding, Row, Trace
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 
 REPEATED_BYTES = 100_000
 CAPTURED_BYTES = 1_000_000
@@ -38,6 +38,10 @@ WALKED_ELEMENTS = 10_000
 WALK_SHARE = 0.1
 #: Of an element; what is larger takes its time for its bytes.
 SMALL_BYTES = 4_096
+#: What could be saved is told from here on.
+_WORTH_SHARE = 0.01
+#: A remedy that saves less than such a part is not worth the reading.
+_LEAST_GAIN = 0.05
 _ELEMENTS = ("ray.pickle", "ray.unpack", "ray.unpickle", "gc")
 TOUCHED_BYTES = 8_000_000
 #: Share of the copied bytes whose pages had to be made first.
@@ -295,11 +299,11 @@ def find(
         least = _FITTING_SHARE * (told[0].share or 0.0)
         told = [one if (one.share or 0.0) >= least else replace(one, remedy="") for one in told]
     told = [
-        replace(one, remedy="") if is_vain(one) and one.rule != _REFUSED else one for one in told
+        replace(one, remedy="") if _is_vain(one) and one.rule != _REFUSED else one for one in told
     ]
     at = next((at for at, finding in enumerate(told) if finding.remedy), 0)
     if told and told[at].remedy and not (at == 0 and is_cause(told[0])):
-        told[at] = introduced(told[at])
+        told[at] = _introduced(told[at])
     return tuple(told)
 
 
@@ -343,3 +347,18 @@ def _costliest(findings: Sequence[Finding], trace: Trace) -> list[Finding]:
         because = "; ".join(filter(None, (kept[-1].because, more)))
         kept[-1] = replace(kept[-1], because=because)
     return kept
+
+
+def _is_vain(finding: Finding) -> bool:
+    """Tell that a remedy would save next to nothing; where the share is not known, it may."""
+    return (finding.share or 1.0) < _LEAST_GAIN
+
+
+def _introduced(finding: Finding) -> Finding:
+    """Say what a remedy is of that stands below a headline about something else."""
+    line, _, words = finding.remedy.partition("   # ")
+    share = finding.share or 0.0
+    most = format_share(share, decimals=0) if share >= _WORTH_SHARE else ""
+    saves = f"would save up to {most}" if most else finding.title
+    of = f"about {most} of the time" if most and line.startswith("%") else saves
+    return replace(finding, remedy=f"{line}   # {of}{': ' * bool(words)}{words}")

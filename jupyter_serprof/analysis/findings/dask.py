@@ -34,9 +34,9 @@ CODE_NS = 200_000_000
 _SENDING = ("dask.prepare", "dask.submit", "dask.serialize")
 _SCHEDULER = "scheduler"
 _PERSIST = "<x> = <x>.persist()   # persist what both need, once"
-_TOGETHER = (
-    "import dask; results = dask.compute(<lazies>)   # all in one computation\n"
-    f"import dask; results = dask.compute(*<computed>)   # all in one computation\n{_PERSIST}"
+_TOGETHER = "".join(
+    f"{dask_runs.AT_ONCE.format(names, 'dask.compute(<lazies>)')}\n"
+    for names in ("<results>", "results")
 )
 
 
@@ -213,7 +213,7 @@ def recompute(trace: Trace) -> Iterable[Finding]:
             f"tasks of {one if len(found) == 1 else counted(len(found), 'computation')} "
             "did earlier work again",
             sums,
-            _TOGETHER if kinds == {"compute"} else _PERSIST,
+            f"{_TOGETHER}{dask_runs.COMPUTE}\n" * (kinds == {"compute"}) + _PERSIST,
             spans=tuple(spans) or facts.spans_of(trace, *keys, "dask.execute"),
             because=f"these took {format_ns(took)}" if (took := sums["repeated_ns"]) else "",
             share=share,

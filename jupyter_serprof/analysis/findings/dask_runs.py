@@ -51,7 +51,12 @@ _MOVING, _MERGING = re.compile("shuffle|hash-?join"), re.compile("merge|hash-?jo
 _FRAMES = ("DataFrame.", "FrameBase.", "GroupBy.", "Series.")
 _GATHER = "results = [future.result() for future in <futures>]   # submit all, then wait"
 _TREE = f"{WORDS}combine pairs, then pairs of pairs: they run side by side"
-_COMPUTE = "import dask; results = dask.compute(*<computed>)   # all in one computation"
+#: The user's own names, where the code tells them.
+AT_ONCE = "import dask; {} = {}   # all in one computation"
+COMPUTE = (
+    f"{AT_ONCE.format('<list>', 'list(dask.compute(*<computed>))')}\n"
+    f"{AT_ONCE.format('results', 'dask.compute(*<computed>)')}"
+)
 _SHUFFLED = {
     "merge": "<merged> = <merged>.compute()   # merge with a frame that fits into memory: it goes "
     "to each partition, none is shuffled",
@@ -94,7 +99,7 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"{what if is_loop else f'{count} tasks `{name}`'} ran one after the other",
         {"tasks": count, "computations": graphs, "workers": lanes, "busy_ns": busy_ns},
-        _TREE if not is_loop else _GATHER if facts.is_of_futures(trace) else _COMPUTE,
+        _TREE if not is_loop else _GATHER if facts.is_of_futures(trace) else COMPUTE,
         spans=facts.spans_of(trace, _EXECUTE),
         because=f"{format_ns(busy_ns)} of work, on one of {lanes} workers at a time",
         share=share,
