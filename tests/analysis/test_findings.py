@@ -92,12 +92,10 @@ def lasting(trace: Trace, wall_ms: float) -> Trace:
     return replace(trace, wall_ns=round(wall_ms * 1e6))
 
 
-def native(size: int, kind: str = "list", **look: str) -> Trace:
-    """Return a put of plain values: without a pickle inside."""
+def native(size: int, kind: str = "list", call: str = "ray.store", **look: str) -> Trace:
+    """Return a put of plain values, or a call with them: without a pickle inside."""
     noted = {"total_bytes": size, "value_type": kind, **look}
-    return make_trace(
-        [("ray.store", CALLER, 0, 11), ("ray.msgpack", CALLER, 1, 10, size, 0, noted)]
-    )
+    return make_trace([(call, CALLER, 0, 11), ("ray.msgpack", CALLER, 1, 10, size, 0, noted)])
 
 
 def in_order(own_ms: float, ready: int, lane: str = CALLER) -> Trace:
@@ -650,6 +648,9 @@ SAMPLES: Mapping[str, Trace] = {
     "an unknown type of elements is not named": walked(10_000, 50, None),
     "numbers are walked": native(10**6, name="values", block_form="np.array"),
     "texts are walked": native(10**6, name="words", block_form="pa.array"),
+    "what a task is given is walked": native(
+        10**6, call="ray.submit", name="words", block_form="pa.array"
+    ),
     "a dict is walked": native(10**6, "dict", name="prices", block_form=""),
     "an array of Python objects": in_band(2_000_000, "object"),
     "a non-contiguous array": in_band(2_000_000),

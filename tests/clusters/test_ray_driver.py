@@ -16,6 +16,7 @@ from ray._private.worker import Worker
 from threads import in_threads
 
 from clusters.seen import attempts, detail, findings, has_row, probe, recorded, row, self_ns, spans
+from jupyter_serprof.model import Trace
 from jupyter_serprof.probes.ray import waits
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
@@ -132,6 +133,25 @@ def test_elements_of_a_list_are_counted() -> None:
     said = [finding for trace in walked for finding in findings(trace, "ray.element-walk")]
     assert {finding.evidence["elements"] for finding in said} == {20_000}
     assert not has_row(plain, "ray.pickle")
+
+
+def test_a_list_that_is_got_and_handed_on_is_known_again_and_stays_a_list() -> None:
+    """Another list that is made of it is another one."""
+    count: Any = ray.remote(lambda texts: len(texts[0]))
+    ref: Any = ray.put([f"text number {at}" for at in range(100_000)])
+
+    _, as_it_is = recorded(lambda: ray.get(count.remote(ray.get(ref))))
+    _, changed = recorded(lambda: ray.get(count.remote(list(ray.get(ref)))))
+
+    assert [_handed_on(trace) for trace in (as_it_is, changed)] == [1, 0]
+    assert not any("pa.array(" in finding.remedy for finding in as_it_is.findings)
+
+
+def _handed_on(trace: Trace) -> int:
+    """Count the values that were got and then sent."""
+    noted: list[Any] = [span.details or {} for span in trace.spans]
+    got = {key for each in noted for key in each.get("value_keys", ())}
+    return len(got & {each.get("value_key") for each in noted})
 
 
 def test_bytes_are_not_pickled_and_copied_on_get() -> None:

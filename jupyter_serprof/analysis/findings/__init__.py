@@ -127,7 +127,7 @@ def element_walk(trace: Trace) -> Iterable[Finding]:
             "warn",
             f"Ray walked {format_count(total)} elements one by one",
             {"elements": total, "element_type": kind or None},
-            ray_runs.as_one_block(largest),
+            ray_runs.as_one_block(trace, largest),
             spans=_pointed(walked),
             because=f"a Python callback for each took {format_ns(share * trace.wall_ns)}, with "
             f"what pickles them{first}; few arrays need none",

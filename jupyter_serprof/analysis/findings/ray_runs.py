@@ -221,7 +221,7 @@ def native_walk(trace: Trace) -> Iterable[Finding]:
                 f"{f'`{name}`' if name else f'a {kind}'} of {format_bytes(size)} was walked "
                 "element by element",
                 {"total_bytes": size, "value_type": kind},
-                as_one_block(span),
+                as_one_block(trace, span),
                 spans=(index,),
                 because="msgpack writes each element, and each get makes all of them anew",
                 share=share,
@@ -250,13 +250,18 @@ def spilling(trace: Trace) -> Iterable[Finding]:
         )
 
 
-def as_one_block(span: Span) -> str:
-    """Return the line that gives a list of the notebook the form of one block, if it has one."""
+def as_one_block(trace: Trace, span: Span) -> str:
+    """Return the line that gives a list of the notebook the form of one block, if it has one.
+
+    What goes to tasks stays what it is, as they know no other: words tell them how it goes back.
+    """
     name, form = text(span, "name"), text(span, "block_form")
     if not name.isidentifier() or form not in _BACK:
         return ""
     before = "import pyarrow as pa; " * form.startswith("pa.")
     back = _BACK[form].format(name)
+    if any(indexed(trace, "ray.submit")):
+        return f"{WORDS}`{form}` makes one block of it; `{back}` in the task is it again"
     return f"{before}{name} = {form}({name})   # once, before it is sent; {back} goes back"
 
 

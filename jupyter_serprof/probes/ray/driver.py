@@ -63,6 +63,7 @@ from jupyter_serprof.probes.ray.values import (
     complete_calls,
     note_serialized,
     parted_serialized,
+    plain_keys,
     whole_serialized,
 )
 from jupyter_serprof.probes.ray.waits import IDLE_NS, awaited_tasks, begin_get, came_from, split_get
@@ -85,12 +86,15 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
     seen = [value for value in result[:_SEEN_VALUES] if not is_exactly(value, ATOMS)]
     buffers = [buffer for value in seen for buffer in buffers_of(value)]
     kept = [one for one in seen if is_array(one) or is_of(one, "pandas", *TABLES)]
-    arrays = list(map(weakref.ref, kept)) if buffers else []
+    arrays = list(map(weakref.ref, kept)) if buffers else plain_keys(seen, size)
     references = bool(seen) and not kept and is_of(seen[0], "ray", "ObjectRef")
     # A number where that says it, which the collector does not count.
     form = "object" * any(map(holds_objects, kept))
     form = form or "polars" * all(is_of(one, "polars", *TABLES) for one in seen) * bool(seen)
-    if not (buffers or references or form or len(result) >= MANY_OBJECTS) and raw in {0, size}:
+    if not (buffers or arrays or references or form or len(result) >= MANY_OBJECTS) and raw in {
+        0,
+        size,
+    }:
         return size << 8 | (raw > 0)
     return size, raw, buffers, arrays, len(result), references, form
 

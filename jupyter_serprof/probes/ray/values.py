@@ -85,6 +85,8 @@ def note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # 
         identity: object = weakref.ref(_bulk_of(value, size))
     except TypeError:  # of a list or dict what it is called, and could be made of
         identity = plain_look(value, size)
+        if identity and (keys := plain_keys([value], size)):
+            identity = {**identity, "value_key": keys[0]}
     return size, way, identity, kind_name(type(value)), _array_form(value)
 
 
@@ -150,6 +152,22 @@ def plain_look(value: Any, size: int) -> Mapping[str, str] | None:  # noqa: ANN4
     return {"name": notebook_name(value), "block_form": form}
 
 
+def plain_keys(values: Sequence[object], size: int) -> list[tuple[Any, ...]]:
+    """Return what tells large lists from others: no other has their elements while they are held.
+
+    Elements that hold others, which would live longer, are none.
+    """
+    lists = [one for one in values if type(one) is list and one] if size >= _NAMED_BYTES else []
+    keys = ((id(one), len(one), one[0], one[-1]) for one in lists)
+    return [key for key in keys if all(is_exactly(each, ATOMS) for each in key)]
+
+
+def _number_of(identity: Any) -> int:  # noqa: ANN401
+    """Return the number of a weak reference, of which a living object has one, or of a list."""
+    is_list = type(identity) is tuple
+    return hash((*identity[:2], *map(id, identity[2:]))) % 2**48 if is_list else id(identity)
+
+
 def _have_the_same_keys(rows: Sequence[dict[object, object]]) -> bool:
     keys = [list(islice(row, _MOST_KEYS)) for row in rows]
     is_text = all(is_exactly(key, (str,)) for key in chain.from_iterable(keys))
@@ -178,7 +196,7 @@ def _complete(draft: Draft) -> None:
         draft.size_bytes, draft.details["copied_bytes"], draft.extra, *noted = extra
         arrays, count, held, form = noted
         draft.details |= {"array_form": form} if form else {}
-        draft.details |= {"value_keys": [id(one) for one in arrays]} if arrays else {}
+        draft.details |= {"value_keys": [*map(_number_of, arrays)]} if arrays else {}
         draft.details |= {"references": count} if held else {}
         draft.details |= {"objects": count} if count >= MANY_OBJECTS else {}
     elif draft.role == "ray.export" and extra:
@@ -192,9 +210,11 @@ def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str])
     draft.details |= {"total_bytes": total, "value_type": type_name, "array_form": form}
     if isinstance(identity, dict):
         draft.details |= identity
+        if key := identity.get("value_key"):
+            draft.details["value_key"] = _number_of(key)
     elif identity is not None:
         # The same weak reference means the same living object; a reused address does not.
-        draft.details["value_key"] = id(identity)
+        draft.details["value_key"] = _number_of(identity)
         is_told = isinstance(identity, weakref.ref) and total >= _NAMED_BYTES
         alive = identity() if is_told else None  # type: ignore[operator]  # a reference, as asked
         if alive is not None:
