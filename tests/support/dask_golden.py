@@ -572,6 +572,10 @@ def _gathered_twice() -> Trace:
 _FRAME = "pandas.DataFrame (10, 3)"
 #: What a finding says beyond its threshold: a rule without its numbers is silent.
 DASK_SAMPLES: Mapping[str, Trace] = {
+    "a frame cut by from_pandas is half of a large graph": run(
+        graph=12_800_000,
+        tables=[graph_table((f"frompandas-{HASH}", "pandas.DataFrame (400000, 2)", 6_400_132, 1))],
+    ),
     "many tasks use an array": embedded(32_000_000, "mysum", ARRAY, 100),
     "two tasks use a frame": embedded(32_000_000, "mysum", _FRAME, 2),
     "two tasks use a dict": embedded(32_000_000, "mysum", "dict", 2),

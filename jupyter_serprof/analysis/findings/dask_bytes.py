@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from jupyter_serprof.analysis.findings import dask_facts as facts
 from jupyter_serprof.analysis.spans import (
@@ -20,7 +21,7 @@ from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.trace import IN_CODE
 from jupyter_serprof.model.units import format_bytes, format_count, format_ratio
 
-LARGE_BYTES = 10_000_000
+LARGE_BYTES, KNOWN_SHARE = 10_000_000, 1 / 3
 REPEATED_BYTES = 100_000_000
 REPEATED_RATIO = 5
 #: Below this many bytes for each task their number is the cause, not what they carry.
@@ -69,6 +70,7 @@ _BY_SCATTER = f"\n{WORDS}`client.scatter` sends it once to each worker; tasks ca
 def large_object(trace: Trace) -> Iterable[Finding]:
     """Name objects of 10 MB and more inside the graph; where none is known, the large graph.
 
+    A smaller one that is a third of a large graph is no fault, but what the graph is made of.
     Nothing is said where no graph was pickled: threads share what is embedded.
     """
     entries = _graph_rows(trace) if _sent(trace) else []
@@ -79,7 +81,12 @@ def large_object(trace: Trace) -> Iterable[Finding]:
     large = [each for one, each in zip(same, entries, strict=True) if sent[one] >= LARGE_BYTES]
     large = [each for each in large if not _walked_items(each)]
     objects = [_embedded(trace, entry) for entry in large if word(entry, "object")]
-    yield from objects or _large_graphs(trace)
+    graphs = [] if objects else list(_large_graphs(trace))
+    for entry in entries if graphs else ():
+        share, is_known = entry.get("share"), word(entry, "object") and not _walked_items(entry)
+        if is_known and isinstance(share, float) and share >= KNOWN_SHARE:
+            objects.append(replace(_embedded(trace, entry), severity="info"))
+    yield from objects or graphs
 
 
 def _embedded(trace: Trace, entry: facts.Record) -> Finding:
