@@ -118,7 +118,8 @@ function headRow(scene: Scene): HTMLElement {
       : { time_ns: memcpy_ns, title: `one memcpy ${format.duration(memcpy_ns)}` };
   // Without a run there is no column, and nothing on an axis.
   const hasRuns = scene.columns.length > 0;
-  const plot = element("th", "jsp-plot-head", hasRuns ? axis(end_ns, guide) : null);
+  const [cell, on] = hasRuns ? (["th", axis(end_ns, guide)] as const) : (["td", null] as const);
+  const plot = element(cell, "jsp-plot-head", on);
   const numbers = scene.columns.map((column) => element("th", classOf(column), column.title));
   const variant = element("th", "jsp-variant", "Variant");
   const run = element("th", "", element("span", "jsp-hidden", "Run"));
