@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -112,7 +112,11 @@ class Typed:
                 recording.stop(type(error))  # Ctrl-C may have come where its block ended
             is_worth = recording is None or recording.has_spans
             if is_worth or isinstance(error, KeyboardInterrupt):
-                self.finish_failed(document(error))
+                made = None
+                with suppress(SerprofError):  # it was stopped before it began
+                    made = document(error)
+                if made is not None:
+                    self.finish_failed(made)
             self.live.close()
             raise
 

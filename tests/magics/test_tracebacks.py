@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pythons import python
+from shells import Ran, Shell
 
 import jupyter_serprof as sp
 from jupyter_serprof.capture.hook import Place, hook_for
@@ -79,3 +80,24 @@ print(trace.outcome, [span.name for span in trace.spans if "drawing" in span.nam
     said = python(script, PYTHONPATH=str(tmp_path), IPYTHONDIR=str(tmp_path / "ipython"))
 
     assert said.split() == ["error", "[]"]
+
+
+@pytest.mark.parametrize(
+    "line", ["%serprof 1 + 1", "%serprof --repeat 2 1 + 1", "%%serprof\n1 + 1"]
+)
+def test_ctrl_c_before_anything_began_is_what_it_is(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    """There is no document yet, and no error of ours in its place."""
+
+    def pressed(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Recorder, "start", pressed)
+    monkeypatch.setattr(Recorder, "stop", lambda *_: None)  # as of one that never began
+
+    ran = Ran(shell, line)
+
+    raised = ran.result.error_in_exec or ran.result.error_before_exec
+    assert isinstance(raised, KeyboardInterrupt)
+    assert "still runs" not in ran.err + ran.out
