@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from dask_golden import HASH, HEALTHY, graph_table, run, tiny
+from dask_golden import HASH, HEALTHY, apart, graph_table, run, tiny
 from typed_code import DASK_CODE
 
 from jupyter_serprof.analysis import analyse
@@ -86,3 +86,12 @@ def test_bytes_that_tasks_carry_are_not_the_time_of_small_tasks() -> None:
     small, large = (found(trace, "dask.tiny-tasks").share or 0 for trace in traces)
 
     assert large < small
+
+
+def test_computations_whose_tasks_run_side_by_side_are_a_loop_where_the_code_tells_it() -> None:
+    trace = apart(4)
+
+    assert analyse(replace(trace, name="peaks(fields)")).findings == ()
+    (told,) = analyse(replace(trace, name="for f in fields: f.max().compute()")).findings
+    assert told.rule == "dask.compute-in-loop"
+    assert "dask.compute(*[f.max() for f in fields])" in told.remedy

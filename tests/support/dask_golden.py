@@ -236,6 +236,12 @@ def looped(count: int, workers: int = 1, waits: int | None = None, graphs: int =
     return ran(*tasks, graphs=graphs or count, waits=count if waits is None else waits)
 
 
+def apart(count: int) -> Trace:
+    """Return computations of two tasks side by side, and a while between them."""
+    tasks = [("chunk_max", worker, 5 + 100 * at, 40) for at in range(count) for worker in (1, 2)]
+    return ran(*tasks, graphs=count, waits=count)
+
+
 def parted(count: int, steps: int = 8, size: int = 40_000) -> Trace:
     """Return a data frame of so many partitions, each of which takes some steps."""
     trace = ran(*in_turn("assign", 2))
@@ -374,6 +380,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (looped(3), looped(4)),
         (looped(6, graphs=3), looped(6, graphs=4)),
         (looped(6, waits=2), looped(6, waits=3)),
+        (apart(3), apart(4)),
     ],
     "dask.chain": [
         (ran(*in_turn("add", 2), chained=5), ran(*in_turn("add", 1), chained=5)),

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -25,6 +26,8 @@ _FUTURES = frozenset({"submit", "map"})
 #: What makes the partitions of a data frame, as Dask names its tasks.
 _BAGS = ("from_sequence", "bag-", "read-text", "foldbinop")
 _SOURCES = ("frompandas", "readcsv", "readparquet", "frommap")
+#: Classes of dask.dataframe whose methods make steps.
+_FRAMES = ("DataFrame.", "FrameBase.", "GroupBy.", "Series.")
 #: What Dask puts behind the name of a layer: a hash or a UUID, and what follows.
 _HASH = re.compile(r"-(?:[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}).*$", re.DOTALL)
 
@@ -202,3 +205,16 @@ def _kinds(trace: Trace) -> set[str]:
     """Return the parts of the names of all tasks: ``sum-partial`` has two. Fusion joins names."""
     names = (prefix(word(entry, "prefix")) for entry in records(trace, "dask.tasks"))
     return {part for name in names for part in name.split("-") if part} - _GATHERING
+
+
+def partitions(trace: Trace) -> tuple[int, float]:
+    """Return how many partitions a data frame has: each has a task of most steps; and its bytes."""
+    rows = [row for row in records(trace, "dask.tasks") if whole(row, "count")]
+    cut = [row for row in rows if word(row, "prefix") == "repartitiondivisions"]
+    made = cut or [row for row in rows if is_source(word(row, "prefix"))]
+    if not made and any(s.name.startswith(_FRAMES) for _, s in indexed(trace, "dask.construct")):
+        counts = Counter(row["count"] for row in rows)
+        made = [row for row in rows if row["count"] == counts.most_common(1)[0][0]]
+    largest = max(made, key=lambda row: whole(row, "result_bytes") or 0, default={})
+    count = whole(largest, "count") or 0
+    return count, (whole(largest, "result_bytes") or 0) / max(1, count)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from jupyter_serprof.analysis.findings import dask_facts as facts
@@ -16,6 +16,7 @@ from jupyter_serprof.analysis.spans import (
     whole,
     word,
 )
+from jupyter_serprof.analysis.typed import roles_of
 from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.trace import NO_WORKER, Scalar
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
@@ -47,8 +48,6 @@ HELD, TOGETHER = (0.8, 1.45), 1.5
 _EXECUTE, _FINAL = "dask.execute", "finalize"
 #: Tasks that send rows to where their keys belong, and take them in.
 _MOVING, _MERGING = re.compile("shuffle|hash-?join"), re.compile("merge|hash-?join")
-#: Classes of dask.dataframe whose methods make steps.
-_FRAMES = ("DataFrame.", "FrameBase.", "GroupBy.", "Series.")
 _GATHER = "results = [future.result() for future in <futures>]   # submit all, then wait"
 _TREE = f"{WORDS}combine pairs, then pairs of pairs: they run side by side"
 #: The user's own names, where the code tells them.
@@ -71,25 +70,30 @@ _SHUFFLED = {
 def one_by_one(trace: Trace) -> Iterable[Finding]:
     """Tasks that ran one after the other while other workers had nothing to do.
 
-    In a loop each computation waits for the one before; in a chain each task does.
+    In a loop each computation waits for the one before; in a chain each task does. The tasks of
+    one computation may run side by side: what is between computations is what one would save.
     """
     tasks = [span for _, span in indexed(trace, _EXECUTE)]
     lanes, count = places(trace), facts.task_count(trace) or 0
     busy_ns = sum(span.duration_ns for span in tasks)
-    if lanes < 2 or count < FEW_TASKS or not 0 < busy_ns <= OVERLAP * covered_ns(tasks):  # noqa: PLR2004
+    is_serial, is_told = (
+        busy_ns <= OVERLAP * covered_ns(tasks),
+        "<computed>" in roles_of(trace.name),
+    )
+    if lanes < 2 or count < FEW_TASKS or not busy_ns or not (is_serial or is_told):  # noqa: PLR2004
         return
     graphs = len(facts.spans_of(trace, "dask.serialize"))
     name = facts.prefix(max(tasks, key=lambda span: span.duration_ns).name)
     # What is sent without a wait between is one group; of many computations twelve are told.
     waits = 2 * len(trace.groups) >= min(graphs, MOST_GROUPS)
-    is_loop = waits and graphs >= max(FEW_TASKS, count / 2)
+    is_loop = waits and graphs >= max(FEW_TASKS, 0 if is_told else count / 2)
     named = sum(facts.prefix(span.name) == name for span in tasks)
     is_its_own = named * count >= graphs * len(tasks)
     # Of independent ones a worker may have run most, as the others were held up.
     follow = sum(number(span, "chained") or 0 for _, span in indexed(trace, "dask.schedule"))
-    is_chain = named == len(tasks) and follow >= CHAINED_SHARE * count
+    is_chain = is_serial and named == len(tasks) and follow >= CHAINED_SHARE * count
     between_ns = (1 - 1 / graphs) * _between_ns(trace, tasks) if is_loop else 0.0
-    saved_ns = (1 - 1 / min(lanes, count)) * covered_ns(tasks) + between_ns
+    saved_ns = is_serial * (1 - 1 / min(lanes, count)) * covered_ns(tasks) + between_ns
     share = min(1.0, saved_ns / max(1, trace.wall_ns))
     if share < WORTH_SHARE or not (is_loop or is_chain):
         return
@@ -101,7 +105,9 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
         {"tasks": count, "computations": graphs, "workers": lanes, "busy_ns": busy_ns},
         _TREE if not is_loop else _GATHER if facts.is_of_futures(trace) else COMPUTE,
         spans=facts.spans_of(trace, _EXECUTE),
-        because=f"{format_ns(busy_ns)} of work, on one of {lanes} workers at a time",
+        because=f"{format_ns(busy_ns)} of work, on one of {lanes} workers at a time"
+        if is_serial
+        else f"for {format_ns(between_ns)} between them no task ran",
         share=share,
     )
 
@@ -238,7 +244,7 @@ def text_files(trace: Trace) -> Iterable[Finding]:
 def small_partitions(trace: Trace) -> Iterable[Finding]:
     """Find a data frame of many partitions that hold little, of which each takes every step."""
     tasks, share = facts.task_count(trace), self_share(trace, _EXECUTE, *facts.OF_EACH_TASK)
-    count, size = _partitions(trace)
+    count, size = facts.partitions(trace)
     is_small = count >= MANY_PARTITIONS and 0 < size < PARTITION_BYTES
     fewer = max(1, places(trace), math.ceil(count * size / WANTED_BYTES))
     is_much = (tasks or 0) >= MANY_STEPS * count or _is_combined(trace)
@@ -255,19 +261,6 @@ def small_partitions(trace: Trace) -> Iterable[Finding]:
             because="each step of pandas costs as much for few rows as for many",
             share=share,
         )
-
-
-def _partitions(trace: Trace) -> tuple[int, float]:
-    """Return how many partitions a data frame has: each has a task of most steps; and its bytes."""
-    rows = [row for row in facts.records(trace, "dask.tasks") if whole(row, "count")]
-    cut = [row for row in rows if word(row, "prefix") == "repartitiondivisions"]
-    made = cut or [row for row in rows if facts.is_source(word(row, "prefix"))]
-    if not made and any(s.name.startswith(_FRAMES) for _, s in indexed(trace, "dask.construct")):
-        counts = Counter(row["count"] for row in rows)
-        made = [row for row in rows if row["count"] == counts.most_common(1)[0][0]]
-    largest = max(made, key=lambda row: whole(row, "result_bytes") or 0, default={})
-    count = whole(largest, "count") or 0
-    return count, (whole(largest, "result_bytes") or 0) / max(1, count)
 
 
 def held_by_interpreter(trace: Trace) -> Iterable[Finding]:
