@@ -200,6 +200,8 @@ def _of_arguments(call: ast.Call, made: dict[str, ast.expr], turns: set[str]) ->
         yield from (("bound", ast.unparse(first.value)), ("method", first.attr))
     if what.endswith(".remote"):
         yield from _passed(call, made)
+    if what.endswith(".set_index"):
+        yield "indexed", ast.unparse(call)
     if what.endswith(".merge") and isinstance(first, ast.Name):
         yield "merged", first.id
     if isinstance(first, ast.Lambda) and _MAPPED.search(what):

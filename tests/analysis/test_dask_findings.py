@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from dask_golden import HASH, HEALTHY, apart, graph_table, run, tiny
+from dask_golden import HASH, HEALTHY, apart, graph_table, repeats, run, tiny
 from typed_code import DASK_CODE
 
 from jupyter_serprof.analysis import analyse
@@ -95,3 +95,13 @@ def test_computations_whose_tasks_run_side_by_side_are_a_loop_where_the_code_tel
     (told,) = analyse(replace(trace, name="for f in fields: f.max().compute()")).findings
     assert told.rule == "dask.compute-in-loop"
     assert "dask.compute(*[f.max() for f in fields])" in told.remedy
+
+
+def test_of_a_set_index_done_again_what_it_gives_is_persisted_not_what_it_is_given() -> None:
+    trace = replace(
+        repeats((9, 0), (9, 9)), name="[df.set_index(k).loc[at].compute() for at in xs]"
+    )
+    first = trace.spans[0]._replace(stage="dask.submit", details={"sorts": 1})
+
+    (told,) = analyse(replace(trace, spans=(first, *trace.spans[1:]))).findings
+    assert told.remedy.startswith("indexed = df.set_index(k).persist()")

@@ -113,6 +113,7 @@ def test_the_collection_is_the_variable_that_the_computed_chain_begins_with(
         ("[client.submit(model.predict, i) for i in range(9)]", "name", None),
         ("[client.submit(model.predict, i) for i in range(9)]", "bound", "model"),
         ("client.submit(np.sum, x)", "bound", None),
+        ("[df.set_index(k).loc[at].compute() for at in xs]", "indexed", "df.set_index(k)"),
         (
             "x.map_blocks(lambda b: np.abs(b) * mask[0], dtype=float)",
             "captured",

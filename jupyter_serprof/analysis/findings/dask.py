@@ -213,7 +213,9 @@ def recompute(trace: Trace) -> Iterable[Finding]:
             f"tasks of {one if len(found) == 1 else counted(len(found), 'computation')} "
             "did earlier work again",
             sums,
-            f"{_TOGETHER}{dask_runs.COMPUTE}\n" * (kinds == {"compute"}) + _PERSIST,
+            dask_runs.INDEXED
+            if facts.is_sorted(trace)
+            else f"{_TOGETHER}{dask_runs.COMPUTE}\n" * (kinds == {"compute"}) + _PERSIST,
             spans=tuple(spans) or facts.spans_of(trace, *keys, "dask.execute"),
             because=f"these took {format_ns(took)}" if (took := sums["repeated_ns"]) else "",
             share=share,

@@ -218,3 +218,8 @@ def partitions(trace: Trace) -> tuple[int, float]:
     largest = max(made, key=lambda row: whole(row, "result_bytes") or 0, default={})
     count = whole(largest, "count") or 0
     return count, (whole(largest, "result_bytes") or 0) / max(1, count)
+
+
+def is_sorted(trace: Trace) -> bool:
+    """Tell whether a computation sorts rows by an index, as `set_index` does."""
+    return any(number(span, "sorts") for _, span in indexed(trace, "dask.submit"))

@@ -56,11 +56,14 @@ COMPUTE = (
     f"{AT_ONCE.format('<list>', 'list(dask.compute(*<computed>))')}\n"
     f"{AT_ONCE.format('results', 'dask.compute(*<computed>)')}"
 )
+INDEXED = (
+    "indexed = <indexed>.persist()   # once, then ask `indexed`\n"
+    f"{WORDS}`set_index` once, and persist what it gives: `loc` and joins then know where rows are"
+)
 _SHUFFLED = {
     "merge": "<merged> = <merged>.compute()   # merge with a frame that fits into memory: it goes "
     "to each partition, none is shuffled",
-    "index": f"{WORDS}`set_index` once, and persist what it gives: `loc` and joins then know where "
-    "rows are",
+    "index": INDEXED,
     "bag": f"{WORDS}`foldby` combines within partitions first",
     "": f"{WORDS}`agg` combines within partitions first; `apply` and what needs whole groups "
     "shuffle every row",
@@ -181,9 +184,8 @@ def shuffle(trace: Trace) -> Iterable[Finding]:
     tables = facts.records(trace, "dask.tasks")
     rows = [row for row in tables if _MOVING.search(word(row, "prefix"))]
     names = " ".join(word(row, "prefix") for row in tables)
-    sorts = any(number(span, "sorts") for _, span in indexed(trace, "dask.submit"))
     kind = "bag" if "shuffle-group" in names else "merge" if _MERGING.search(names) else ""
-    kind = "index" if sorts else kind
+    kind = "index" if facts.is_sorted(trace) else kind
     if not kind and _is_combined(trace):
         return  # `agg` and its like do what could be advised
     if rows and not kind:  # what was shuffled is given to the function of `apply`
