@@ -213,7 +213,7 @@ def recompute(trace: Trace) -> Iterable[Finding]:
             f"tasks of {one if len(found) == 1 else counted(len(found), 'computation')} "
             "did earlier work again",
             sums,
-            dask_runs.INDEXED
+            dask_runs.INDEXED * (not any(dask_runs.shuffle(trace)))  # which says it
             if facts.is_sorted(trace)
             else f"{_TOGETHER}{dask_runs.COMPUTE}\n" * (kinds == {"compute"}) + _PERSIST,
             spans=tuple(spans) or facts.spans_of(trace, *keys, "dask.execute"),
