@@ -91,10 +91,8 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
     # A number where that says it, which the collector does not count.
     form = "object" * any(map(holds_objects, kept))
     form = form or "polars" * all(is_of(one, "polars", *TABLES) for one in seen) * bool(seen)
-    if not (buffers or arrays or references or form or len(result) >= MANY_OBJECTS) and raw in {
-        0,
-        size,
-    }:
+    is_plain = not (buffers or arrays or references or form) and len(result) < MANY_OBJECTS
+    if is_plain and raw in {0, size}:
         return size << 8 | (raw > 0)
     return size, raw, buffers, arrays, len(result), references, form
 
