@@ -34,7 +34,10 @@ def note_unsent(error: BaseException, _: object) -> None:
     """
     frames = (frame for frame, _ in walk_tb(error.__traceback__))
     for frame in [one for one in frames if one.f_code.co_name == "_graph_to_futures"]:
-        UNSENT.update(frame.f_locals.get("keyset", ()))
+        known = frame.f_locals
+        UNSENT.update(known.get("keyset", ()))
+        if isinstance(known, dict):  # before Python 3.13 a copy, which outlives a cleared frame
+            known.clear()
 
 
 def _take_errors() -> None:
