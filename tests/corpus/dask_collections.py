@@ -100,14 +100,19 @@ def queries_without_persist():
     return (lambda: queries(clean())), (lambda: queries(clean().persist()))
 
 
+def prepare(block):
+    time.sleep(len(block) / 8000)  # of rows; another core may not be free
+    return block + 1
+
+
 @entry("dask: api#dask.compute", "dask.recompute")
 def shared_work_computed_twice():
     """Two results of the same array, computed one after the other."""
 
     def both():
-        x = da.random.default_rng(0).random((5000, 3000), chunks=(625, 3000))
-        sorted_rows = x.map_blocks(np.sort, axis=1)
-        return sorted_rows.sum(), sorted_rows[:, 0].max()
+        x = da.random.default_rng(0).random((5000, 30), chunks=(625, 30))
+        prepared = x.map_blocks(prepare, dtype=float)
+        return prepared.sum(), prepared[:, 0].max()
 
     return (
         lambda: [float(x.compute()) for x in both()],
