@@ -773,6 +773,20 @@ def test_what_tasks_put_themselves_is_time_of_a_returned_reference() -> None:
     assert found.share == pytest.approx(0.54)
 
 
+def test_calls_of_several_names_are_not_told_as_calls_of_one() -> None:
+    """One is what the cell has sent; those before it in the queue were sent by an earlier one."""
+    queue = together(*[20] * 4, call="ActorMethod._remote")
+    *_, last = (at for at, span in enumerate(queue.spans) if span.stage == "ray.execute")
+    spans = [s._replace(name="ready") if at == last else s for at, s in enumerate(queue.spans)]
+    nothing_sent = [s for s in queue.spans if s.stage != "ray.submit"]
+
+    (one,) = findings(replace(queue, spans=tuple(spans)), "ray.one-at-a-time")
+    (other,) = findings(replace(queue, spans=tuple(nothing_sent)), "ray.one-at-a-time")
+
+    assert one.title == "4 calls went to one actor"
+    assert "actor" not in other.title
+
+
 @pytest.mark.parametrize("made", [in_a_row(4), in_turns(100)])
 def test_what_needs_the_value_of_the_one_before_is_not_told_to_run_beside_it(made: Trace) -> None:
     """The code shows it: there is nothing to be submitted first."""

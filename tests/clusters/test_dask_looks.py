@@ -32,9 +32,10 @@ class Watcher:
     """Waits until a line has all these words, then lets what is stuck go on."""
 
     def __init__(self, words: str, then: Callable[[], object]) -> None:
-        self.said, self._words, self._then = "", words.split(" ... "), then
+        self.said, self.heard, self._words, self._then = "", "", words.split(" ... "), then
 
     def __call__(self, facts: LiveFacts) -> None:
+        self.heard += f"{facts}\n"
         if not self.said and all(word in str(facts) for word in self._words):
             self.said = str(facts)
             threading.Thread(target=self._then).start()

@@ -184,20 +184,22 @@ def not_side_by_side(trace: Trace) -> Iterable[Finding]:
     share = spent_ns / max(1, trace.wall_ns) * (1 - 1 / min(count, cores))
     if share < WORTH_SHARE or 2 * spent_ns < longest.duration_ns:
         return
-    is_actor = all(trace.spans[at].name == _CALL_ACTOR for at in sent)
-    if is_serial and is_actor:
+    is_one = len({span.lane for span in tasks}) == 1
+    calls = {trace.spans[at].name for at in sent}  # none of what an earlier cell has sent
+    if is_serial and is_one and calls == {_CALL_ACTOR}:
         ran, why = "went to one actor", "it takes them in turns; several actors run side by side"
     elif is_serial:
         ran, why = "ran one after the other, though sent together", "they may wait for one lock"
-        if len({span.lane for span in tasks}) == 1:
+        if is_one:
             why = "each may ask for all (`num_cpus`), or Ray had one worker"
     else:
         ran = "ran alone, after the others"
         why = "sent first, or in parts, it runs beside them"
+    named = f" of `{longest.name}`" * (len({span.name for span in tasks}) == 1)
     yield Finding(
         "ray.one-at-a-time",
         "info",
-        f"{'' if is_serial else 'one of '}{format_count(count)} calls of `{longest.name}` {ran}",
+        f"{'' if is_serial else 'one of '}{format_count(count)} calls{named} {ran}",
         {"tasks": count, "spent_ns": spent_ns},
         "",
         spans=tuple(at for at, span in indexed(trace, "ray.execute") if span is longest),
