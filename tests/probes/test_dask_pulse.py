@@ -1,7 +1,5 @@
 """An event loop that stands still is blocked, unless it waited for a core."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any

@@ -81,6 +81,8 @@ def came_from(token: Any, args: Any, kwargs: Any, result: Any) -> str | None:  #
     if time.perf_counter_ns() - token < _LONG_NS:
         return None
     core: Any = sys.modules["ray._private.worker"].global_worker.core_worker
+    if not hasattr(core, "get_local_object_locations"):  # an older Ray asks the control store
+        return None
     here = core.get_current_node_id().hex()
     given = dict(zip(("self", "object_refs"), args, strict=False)) | kwargs
     sizes = {"": 0, "ray.pull": 0, "ray.restore": 0}
