@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import os
 import subprocess
 import sys
 import tempfile
@@ -275,12 +276,11 @@ def test_the_lines_that_are_noted_are_bounded(monkeypatch: pytest.MonkeyPatch) -
 
 
 _SPILLS = """
-import sys
 import numpy as np, ray
 from ray.cluster_utils import Cluster
 import jupyter_serprof as sp
 node = {"num_cpus": 1, "object_store_memory": 80_000_000}
-nodes = Cluster(True, head_node_args={**node, "include_dashboard": False, "temp_dir": sys.argv[1]})
+nodes = Cluster(True, head_node_args={**node, "include_dashboard": False})
 nodes.add_node(**node, resources={"far": 1})
 ray.init(nodes.address, log_to_driver=False)
 make = ray.remote(resources={"far": 1})(lambda: np.ones(5_000_000))
@@ -317,12 +317,12 @@ def test_a_store_that_is_full_tells_who_fills_it(tmp_path: Path) -> None:
 
     A get of one that is on disk, and of one that another node has, says so.
     """
-    folder = tempfile.mkdtemp(prefix="sp")
+    own = {**os.environ, "RAY_TMPDIR": tempfile.mkdtemp(prefix="sp")}
     script = tmp_path / "fill.py"
     script.write_text(_SPILLS)
 
-    run = [sys.executable, str(script), folder]
-    ran = subprocess.run(run, capture_output=True, text=True, check=False, timeout=200)
+    run = [sys.executable, str(script)]
+    ran = subprocess.run(run, env=own, capture_output=True, text=True, check=False, timeout=200)
 
     lines = [line for line in ran.stdout.splitlines() if line[:1] in "[(" or line.isdigit()]
     assert len(lines) == 4, ran.stderr[-2_000:]
