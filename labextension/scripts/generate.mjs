@@ -39,8 +39,7 @@ async function style() {
       [name, own.color],
       [`on-${name}`, own.label],
     ]),
-    ...theme.spare.map((color, at) => [`spare-${at + 1}`, color]),
-    ...Object.entries(theme.ways).map(([key, name]) => [`way-${key}`, `var(--jsp-${name})`]),
+    ...Object.entries(theme.ways).map(([key, color]) => [`way-${key}`, color]),
     ...["light", "dark"].flatMap((mode) =>
       [
         ...Object.entries(ROLES).map(([role, name]) => [name, theme[mode][role]]),

@@ -3,8 +3,6 @@ import type { Family } from "../src/kit/theme";
 
 interface Theme {
   readonly families: Readonly<Record<Family, { readonly color: string; readonly label: string }>>;
-  /** Of lines, when those of the families are taken. */
-  readonly spare: readonly string[];
   /** The colour of each transport, by name. */
   readonly ways: Readonly<Record<string, string>>;
   readonly light: Readonly<Record<string, string>>;

@@ -27,7 +27,7 @@ from jupyter_serprof.model import Limits, Sweep, Trace
 from jupyter_serprof.views.figure import alt_text, figure, png, sheet_of, svg
 from jupyter_serprof.views.kit.raster import _font, measure
 from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet, Stroke
-from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT, Theme
+from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT, WAY_COLORS, Theme
 from jupyter_serprof.views.waterfall.table import table_of
 
 DOCUMENTS = {
@@ -214,19 +214,22 @@ def test_a_dark_picture_has_the_same_layout_on_near_black() -> None:
 
 
 @pytest.mark.parametrize(
-    ("doc", "families", "most_bytes"),
-    [(make_put_get(), ("store",), 18_000), (make_sizes(), ("pickle", "store"), 30_000)],
+    ("doc", "colors", "most_bytes"),
+    [
+        (make_put_get(), {FAMILY_COLORS["store"]}, 18_000),
+        (make_sizes(), {WAY_COLORS["pickle"], WAY_COLORS["ray"]}, 30_000),
+    ],
     ids=["rows", "smooth lines"],
 )
 def test_a_png_is_small_and_exact_in_its_colours(
-    doc: Trace | Sweep, families: tuple[str, ...], most_bytes: int
+    doc: Trace | Sweep, colors: set[str], most_bytes: int
 ) -> None:
-    """The colours of the families are the same in every output."""
+    """The colours of families and transports are the same in every output."""
     picture = png(doc)
 
     pixels = Image.open(BytesIO(picture)).convert("RGB")
     found = {color for _, color in pixels.getcolors() or []}
-    assert {tuple(bytes.fromhex(FAMILY_COLORS[name][1:])) for name in families} <= found
+    assert {tuple(bytes.fromhex(color[1:])) for color in colors} <= found
     assert (255, 255, 255) in found
     assert len(picture) < most_bytes
     assert png(doc) == picture

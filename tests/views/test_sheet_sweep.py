@@ -15,10 +15,10 @@ from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 from jupyter_serprof.model import Limits, Sweep
 from jupyter_serprof.views.figure import alt_text, figure, sheet_of, svg
 from jupyter_serprof.views.kit.sheet import WIDTH, Sheet, Stroke
-from jupyter_serprof.views.kit.theme import FAMILY_COLORS, LIGHT, LINE_COLORS, WAY_COLORS
+from jupyter_serprof.views.kit.theme import LIGHT, WAY_COLORS
 from jupyter_serprof.views.text import text
 
-PURPLE, ORANGE = FAMILY_COLORS["pickle"], FAMILY_COLORS["store"]
+PURPLE, ORANGE = WAY_COLORS["pickle"], WAY_COLORS["ray"]
 
 
 def lines_of(sheet: Sheet, color: str, *, dotted: bool = False) -> list[Stroke]:
@@ -102,21 +102,21 @@ def test_one_memcpy_is_a_dotted_line_where_it_belongs() -> None:
 
 
 def test_a_transport_has_one_colour_in_every_sweep() -> None:
-    """Whatever stands beside it, whatever its stages are, and no two have the same."""
-    sizes = make_sizes()
-    points = (replace(each, stages={"pickle.dumps": 1}) for each in sizes.points)
-    other = replace(sizes, variants=sizes.variants[:0:-1], points=tuple(points))
+    """Whatever stands beside it and whatever its stages are; what is none takes another one."""
+    sizes, names = make_sizes(), {"pickle": "own", "ray": "pickle"}
+    points = [replace(p, variant=names[p.variant], stages={"gc": 1}) for p in sizes.points]
+    variants = [replace(each, key=names.get(each.key, "npy")) for each in sizes.variants]
+    other = replace(sizes, variants=tuple(variants), points=tuple(points), fits=())
 
-    assert len(lines_of(sheet_of(other), ORANGE)) == len(lines_of(sheet_of(sizes), ORANGE)) == 1
+    assert len(lines_of(sheet_of(other), PURPLE)) == len(lines_of(sheet_of(sizes), ORANGE)) == 1
     assert WAY_COLORS.keys() == TRANSPORTS.keys()
-    assert len(set(WAY_COLORS.values())) == len(WAY_COLORS)
 
 
 def test_the_best_chunk_is_a_band_over_its_interval() -> None:
     """From the smallest to the largest chunk that is as good, with the best one named."""
     sheet = sheet_of(make_chunks())
 
-    (line,) = lines_of(sheet, LINE_COLORS[0])
+    (line,) = lines_of(sheet, WAY_COLORS["pickle"])
     (band,) = _boxes(sheet, LIGHT.grid)
     assert (band.x, band.x + band.width) == pytest.approx((line.points[1][0], line.points[3][0]))
     texts = [label.text for label in _labels(sheet)]

@@ -8,11 +8,8 @@ from importlib.resources import files
 _THEME = json.loads(files("jupyter_serprof.views.kit").joinpath("theme.json").read_text("utf-8"))
 #: Each has a contrast of at least 3:1 on both backgrounds.
 FAMILY_COLORS: dict[str, str] = {key: own["color"] for key, own in _THEME["families"].items()}
-#: What the lines of a chart take one after the other, each colour once.
-LINE_COLORS: tuple[str, ...] = (*FAMILY_COLORS.values(), *_THEME["spare"])
-_NAMED = FAMILY_COLORS | {f"spare-{at}": own for at, own in enumerate(_THEME["spare"], 1)}
 #: The line of a transport has one colour in every sweep.
-WAY_COLORS: dict[str, str] = {key: _NAMED[name] for key, name in _THEME["ways"].items()}
+WAY_COLORS: dict[str, str] = _THEME["ways"]
 #: At least 4.5:1 on the family.
 _LABELS: dict[str, str] = {key: own["label"] for key, own in _THEME["families"].items()}
 

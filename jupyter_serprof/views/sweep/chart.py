@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, cycle
 
 from jupyter_serprof.analysis.ranking import outside_texts
 from jupyter_serprof.model import Crossover, Sweep
@@ -11,7 +11,7 @@ from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import log_axis, log_ticks
 from jupyter_serprof.views.kit.parts import put_legend
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, Rule, Sheet, Stroke
-from jupyter_serprof.views.kit.theme import LINE_COLORS, WAY_COLORS
+from jupyter_serprof.views.kit.theme import WAY_COLORS
 from jupyter_serprof.views.sweep import runs as sweeps
 
 LINE_HEIGHT = 15
@@ -127,9 +127,11 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
 
 
 def _colors(found: Sequence[sweeps.Series]) -> Iterator[str]:
-    """Yield the colour of each line: that of its transport; what is none takes them in turn."""
-    for at, each in enumerate(found):
-        yield WAY_COLORS.get(each.variant.key, LINE_COLORS[at % len(LINE_COLORS)])
+    """Yield the colour of each line: that of its transport; what is none takes one that is free."""
+    keys = {each.variant.key for each in found}
+    turns = cycle(sorted(WAY_COLORS, key=keys.__contains__))
+    for each, turn in zip(found, turns, strict=False):
+        yield WAY_COLORS.get(each.variant.key, WAY_COLORS[turn])
 
 
 def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:

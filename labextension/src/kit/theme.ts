@@ -13,8 +13,9 @@ export const FAMILIES = [
   "other",
 ] as const;
 
-/** Of lines of a chart that are no transports, in turn. */
-export const LINES = [...FAMILIES, "spare-1", "spare-2", "spare-3"];
+/** The line of a transport has one colour in every sweep. */
+export const WAYS =
+  "pickle pickle-oob cloudpickle ray dask dask-scatter pickle4 arrow lz4 zstd".split(" ");
 export type Family = (typeof FAMILIES)[number];
 
 /** Families whose stages carry bytes: there an unknown size was not seen, elsewhere it does not apply. */

@@ -2,7 +2,7 @@
 
 import type { Stage, SweepDocument, Variant } from "../document/document";
 import * as format from "../document/format";
-import { familyOf, LINES } from "../kit/theme";
+import { familyOf, WAYS } from "../kit/theme";
 import type { Band } from "./band";
 import { type Chart, type Line, MARKERS } from "./chart";
 import { type Ride, wireNs } from "./link";
@@ -92,12 +92,14 @@ function wireLine(
 
 function transportLines(scene: SizeScene): Line[] {
   const { doc, isCold, variants } = scene;
+  const isTaken = (way: string): number => Number(variants.some(({ key }) => key === way));
+  const turns = WAYS.toSorted((one, other) => isTaken(one) - isTaken(other));
   return variants.map((variant, at) => {
     const points = seriesOf(doc, variant.key, isCold);
     return {
       title: String(variant.title ?? variant.key),
-      // One colour a transport, in every sweep; what is none takes them in turn.
-      family: `way-${variant.key}, var(--jsp-${LINES[at % LINES.length]})`,
+      // One colour a transport, in every sweep; what is none takes one that is free.
+      family: `way-${variant.key}, var(--jsp-way-${turns[at % turns.length]})`,
       marker: markerAt(at),
       points,
       fits: fitsIn(scene, variant.key, null),
