@@ -105,8 +105,8 @@ def test_a_transport_has_one_colour_in_every_sweep() -> None:
     """Whatever stands beside it and whatever its stages are; what is none takes another one."""
     sizes, names = make_sizes(), {"pickle": "own", "ray": "pickle"}
     points = [replace(p, variant=names[p.variant], stages={"gc": 1}) for p in sizes.points]
-    variants = [replace(each, key=names.get(each.key, "npy")) for each in sizes.variants]
-    other = replace(sizes, variants=tuple(variants), points=tuple(points), fits=())
+    variants = tuple(replace(v, key=names.get(v.key, "")) for v in sizes.variants)
+    other = replace(sizes, variants=variants, points=tuple(points), fits=())
 
     assert len(lines_of(sheet_of(other), PURPLE)) == len(lines_of(sheet_of(sizes), ORANGE)) == 1
     assert WAY_COLORS.keys() == TRANSPORTS.keys()
