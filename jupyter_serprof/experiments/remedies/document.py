@@ -74,13 +74,12 @@ def _key(trial: gains.Trial) -> str:
 def _summary(name: str, size: int | None, ordered: Sequence[gains.Trial]) -> Summary:
     known = [trial for trial in ordered if not trial.reason]
     measured = [trial for trial in known if trial.pairs]
-    against = ordered[0].baseline if ordered else "the way it goes"
     is_moved = any("memory.move" in trial.stages[1] for trial in measured)
     facts = (
         f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
         "gain: of the times shown, its 95 % interval of the pairs; what is made once is not in it",
     )
-    return Summary(shortened(gains.headline(name, size, against, known)), facts if measured else ())
+    return Summary(shortened(gains.headline(name, size, known)), facts if measured else ())
 
 
 def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:

@@ -28,7 +28,7 @@ class Trial:
     Attributes
     ----------
     code
-        The line to paste, where the table of remedies does not know it.
+        The line to paste, where the table of remedies does not know it; None where none can be.
     cold, trips
         The first trip of each way, and those of the pairs: the means of ``loops`` trips.
     now
@@ -45,7 +45,7 @@ class Trial:
 
     key: str
     baseline: str = ""
-    code: str = ""
+    code: str | None = ""
     cold: tuple[Trip, Trip] | None = None
     trips: Sequence[list[Trip]] = field(default_factory=lambda: ([], []))
     now: Sequence[Trip] = ()
@@ -222,27 +222,29 @@ def finding_of(trial: Trial, name: str) -> Finding | None:
         "warn",
         f"{name}: {remedy.cause} (gain: against {trial.baseline})",
         {"remedy": trial.key, "changes": "; ".join(trial.changes) or None},
-        known(trial.code or pasted(remedy.code, name), name),
+        "" if trial.code is None else known(trial.code or pasted(remedy.code, name), name),
         gain=gain.value,
         measured=measured_of(trial),
     )
 
 
-def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[Trial]) -> str:
-    """Return the sentence above the picture."""
-    what = what_text(name, size_bytes)
-    best = next(iter(ranked(trials)), None)
-    gain = gain_of(best) if best else None
-    if best is not None and gain is None:
-        is_other = any(trial.equal is False for trial in trials)
-        why = "what was tried gives another result" if is_other else "no pair was measured"
-        return f"{what}: {why}, so {baseline} stays"
-    if best is None or gain is None:
-        return f"{what}: nothing that can be tried applies to it, so {baseline} stays"
-    if gain.low is None and best.equal is not False:
-        few = counted(best.pairs, "pair")
-        return f"{what}: {few} cannot tell whether a remedy is faster than {baseline}"
-    if gain.verdict != "faster" or best.equal is False:
-        return f"{what}: none of {format_count(len(trials))} remedies is faster than {baseline}"
-    title = REMEDIES[best.key].title
-    return f"{what}: {title} is {format_ratio(gain.value)} faster than {baseline}"
+def headline(name: str, size_bytes: int | None, trials: Sequence[Trial]) -> str:
+    """Return the verdict, the times that it follows from, and the name, which may be cut off."""
+    what, best = what_text(name, size_bytes), next(iter(ranked(trials)), None)
+    if best is None:
+        return f"nothing to try: no remedy applies to {what}"
+    title, gain = REMEDIES[best.key].title, gain_of(best)
+    if best.equal is False:
+        return f"nothing to use: the result is another one with {title}, {what}"
+    if gain is None or best.shown is None:
+        return f"{what}: no pair was measured, so {best.baseline} stays"
+    before, after = (format_ns(trip.wall_ns) for trip in best.shown)
+    verdict = {
+        "faster": f"{format_ratio(gain.value)} faster with {title}",
+        "slower": f"nothing is faster, {title} is {format_ratio(1 / gain.value)} slower",
+        "unsure": f"{title} cannot be told from {best.baseline}",
+    }[gain.verdict]
+    if gain.low is None:
+        verdict = f"{counted(best.pairs, 'pair')} cannot tell {title} from {best.baseline}"
+    equal = f"results {'equal' if best.equal else 'not compared'}, " * (gain.verdict == "faster")
+    return f"{verdict}, {before} before, {after} after, {equal}{what}"

@@ -24,7 +24,7 @@ from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.experiments.remedies.trial import Attempt, Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
 from jupyter_serprof.model import UsageError
-from jupyter_serprof.model.units import counted, format_bytes, format_count
+from jupyter_serprof.model.units import code_text, counted, format_bytes, format_count
 from jupyter_serprof.objects.ask import notebook_name, size_bytes
 from jupyter_serprof.objects.equality import differences, same_value
 from jupyter_serprof.probes.dask.graph.look import is_crowd
@@ -106,11 +106,10 @@ class DaskTryout(Trials):
         self._embedding = _embedding(self._graph, self._outputs)
         self._large = large_values(self._embedding)
         if not self._large:
-            self._notes.append(
-                f"no object of {format_bytes(LARGE_BYTES)} or more, and no long container, is an "
-                f"argument of the tasks of {self._name}: what it embeds is held by functions: "
-                f"%graphstages --blame {self._name}. Only that is "
-                f"tried, no remedy for its tasks: %graphstages {self._name}"
+            self._said = (
+                f"nothing to try: no task of {code_text(self._name)} takes a large object. Large "
+                f"is {format_bytes(LARGE_BYTES)}, or a long container. What functions hold: "
+                f"%graphstages --blame {self._name}; all that it costs: %graphstages {self._name}"
             )
             return ()
         self._plain_bytes = sum(_bytes_of(value) for value, _ in self._large.values())
@@ -121,8 +120,8 @@ class DaskTryout(Trials):
             f"every trip runs the tasks of {self._name}"
         )
         largest, _ = max(self._large.values(), key=lambda each: _bytes_of(each[0]))
-        name, ways = notebook_name(largest) or "value", _WAYS if is_embedded else _WAYS[1:]
-        codes = {key: pasted(REMEDIES[key].code, name) for key in ways}
+        name, ways = notebook_name(largest), _WAYS if is_embedded else _WAYS[1:]
+        codes = {key: pasted(REMEDIES[key].code, name) if name else None for key in ways}
         now = "the graph as it is"
         return [(Trial(key, now, code), partial(self._sides, key)) for key, code in codes.items()]
 
