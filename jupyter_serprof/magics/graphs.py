@@ -114,7 +114,7 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
             _run(typed, typed.compiled())
         else:
             print(_listing(typed.names))  # noqa: T201  (what was asked for)
-            if api.list_collections(typed.names) and typed.live.is_answered:
+            if api.list_collections(typed.names) and typed.live.is_seen:
                 run.show_panel(typed)
 
 

@@ -27,7 +27,7 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
         typed = typed_line(shell, line, local_ns)
         if typed is not None and typed.options.objects:
             _objects(typed)
-        elif typed is None or not (typed.options.code or typed.live.is_answered):
+        elif typed is None or not (typed.options.code or typed.live.is_seen):
             print(help_text())  # noqa: T201  (what was asked for, or where no panel is seen)
         elif not typed.options.code:
             show_panel(typed)

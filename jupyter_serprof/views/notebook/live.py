@@ -74,13 +74,9 @@ class Live:
 
     @property
     def is_seen(self) -> bool:
-        """Whether there is a front end that draws what is shown before the end."""
-        return front_end() not in ("none", "terminal")
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether somebody is there to press the buttons that are shown."""
-        return self.is_seen and (front_end() not in _KERNELS or _is_watched())
+        """Whether somebody is there to look at what is shown before the end, and to press it."""
+        front = front_end()
+        return _is_watched() if front in _KERNELS else front not in ("none", "terminal")
 
     def tell(self, facts: LiveFacts) -> None:
         """Show a line, where somebody sees it; from any thread. A picture has it as a fact."""
