@@ -16,9 +16,36 @@ _SOURCE, _NARROW = {"width": "min(98%, 36rem)"}, {"width": "7rem"}
 _FLOWS = {"flex_flow": "row wrap", "flex": "1 1 20rem"}
 WRAPS = {"flex_flow": "row wrap", "align_items": "center"}
 _ON_ONE_LINE = {"flex_flow": "row wrap", "align_items": "baseline"}
-_SHARED = dict[tuple[Any, ...], Any]()
 _BUDGET, _REPEAT = "time budget", "warm runs"
 _ENDS = {_BUDGET: ("Seconds", 60, 3600), _REPEAT: ("Warm runs", 3, 1000)}
+
+
+class Widgets:
+    """The widgets of one panel, closed together; layouts that are alike are one: 1 kB each."""
+
+    def __init__(self) -> None:
+        self._made: dict[object, Any] = {}
+
+    def __call__(self, kind: str, *children: object, **traits: object) -> Any:  # noqa: ANN401  (one)
+        """Return a new widget; its layout and style are new where no other has such ones."""
+        import ipywidgets
+
+        made = getattr(ipywidgets, kind)
+        for name in {"layout", "style"} & made.class_traits().keys():
+            if isinstance(given := traits.get(name, {}), dict):
+                klass = made.class_traits()[name].klass
+                key = klass, tuple(given.items())
+                traits[name] = self._made[key] = self._made.get(key) or klass(**given)
+        return self._made.setdefault(len(self._made), made(*children, **traits))
+
+    def labelled(self, kind: str, label: str, **traits: object) -> Any:  # noqa: ANN401  (a widget)
+        """Return a new widget with a label as wide as the others."""
+        return self(kind, description=label, style=LABEL, **traits)
+
+    def close(self) -> None:
+        """Close all: a notebook that keeps the state of widgets keeps none of these."""
+        for each in self._made.values():
+            each.close()
 
 
 class Choice:
@@ -31,21 +58,22 @@ class Choice:
     """
 
     def __init__(self, offer: Offer, words: Words) -> None:
-        self._offer, self._words = offer, words
+        self._offer, self._words, self.widget = offer, words, Widgets()
+        widget = self.widget
         self.changed: Callable[[], None] = lambda: None
         self._is_busy = False
         self._scale: Scale | None = None
-        self.source = _labelled("Dropdown", words.source, layout=_SOURCE, options=[])
+        self.source = widget.labelled("Dropdown", words.source, layout=_SOURCE, options=[])
         self.refresh = widget(
             "Button", description="Refresh", tooltip="Look again what there is", layout=_NARROW
         )
         self.ways: dict[str, Any] = {}
         self._unusable: set[str] = set()
         self.ways_box, self.reasons = widget("Box", layout=_FLOWS), widget("HTML", layout=_INDENTED)
-        self.sizes, self.count = _sizes(words)
+        self.sizes, self.count = _sizes(widget, words)
         self.words = widget("HTML", layout=_INDENTED)
-        self.ends, self.limit = _ends()
-        self.code = _labelled("Text", "The same in code", layout=_WIDE)
+        self.ends, self.limit = _ends(widget)
+        self.code = widget.labelled("Text", "The same in code", layout=_WIDE)
         self.box = self._boxed()
         self.look_again()
         self._listen()
@@ -124,7 +152,7 @@ class Choice:
         offered = list(self._offer.ways())
         self._unusable = {way.key for way in offered if way.reason}
         for way in offered:
-            self.ways[way.key] = widget(
+            self.ways[way.key] = self.widget(
                 "Checkbox",
                 value=not way.reason and before.get(way.key, way.is_chosen),
                 description=way.title,
@@ -163,6 +191,7 @@ class Choice:
             self.limit.value = value
 
     def _boxed(self) -> Any:  # noqa: ANN401  (a Box)
+        widget = self.widget
         # In line with the labels of single controls.
         shown = {"width": _LABEL_WIDTH, "justify_content": "flex-end", "margin": "2px 8px 2px 2px"}
         layout = shown if self._words.ways else {"display": "none"}
@@ -175,25 +204,6 @@ class Choice:
             self.code,
         )
         return widget("VBox", rows)
-
-
-def widget(kind: str, *children: object, **traits: object) -> Any:  # noqa: ANN401  (a widget)
-    """Return a new widget; layouts and styles that are alike are one: 1 kB each in a notebook."""
-    import ipywidgets
-
-    made = getattr(ipywidgets, kind)
-    for name in {"layout", "style"} & made.class_traits().keys():
-        if isinstance(given := traits.get(name, {}), dict):
-            klass = made.class_traits()[name].klass
-            key = klass, tuple(given.items())
-            if key not in _SHARED or _SHARED[key].comm is None:  # closed with all widgets
-                _SHARED[key] = klass(**given)
-            traits[name] = _SHARED[key]
-    return made(*children, **traits)
-
-
-def _labelled(kind: str, label: str, **traits: object) -> Any:  # noqa: ANN401  (a widget)
-    return widget(kind, description=label, style=LABEL, **traits)
 
 
 def _grouped(ways: Sequence[Way]) -> list[str]:
@@ -211,17 +221,17 @@ def _lines(texts: Sequence[str]) -> str:
     return f'<div style="line-height:1.4">{said}</div>' if said else ""
 
 
-def _sizes(words: Words) -> tuple[Any, Any]:
+def _sizes(widget: Widgets, words: Words) -> tuple[Any, Any]:
     own, short = widget("Layout", **_WIDE), widget("Layout", width="13rem")  # they come and go
     steps = {"options": [("1 kB", 1e3), ("10 kB", 1e4)], "index": (0, 1), "layout": own}
-    sizes = _labelled("SelectionRangeSlider", words.sizes, continuous_update=False, **steps)
+    sizes = widget.labelled("SelectionRangeSlider", words.sizes, continuous_update=False, **steps)
     number = {"value": _SIZES, "min": 2, "max": _MOST_SIZES, "layout": short}
-    return sizes, _labelled("BoundedIntText", "Number of sizes", **number)
+    return sizes, widget.labelled("BoundedIntText", "Number of sizes", **number)
 
 
-def _ends() -> tuple[Any, Any]:
+def _ends(widget: Widgets) -> tuple[Any, Any]:
     label, value, most = _ENDS[_BUDGET]
     chosen = {"options": list(_ENDS), "value": _BUDGET, "layout": {"width": "16rem"}}
     number = {"value": value, "min": 1, "max": most, "layout": {"width": "12rem"}}
     limit = widget("BoundedIntText", description=label, **number)
-    return _labelled("Dropdown", "Ends by", **chosen), limit
+    return widget.labelled("Dropdown", "Ends by", **chosen), limit

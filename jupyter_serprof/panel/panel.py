@@ -8,7 +8,7 @@ from jupyter_serprof.experiments.engine.experiment import Document
 from jupyter_serprof.model import Sweep
 from jupyter_serprof.model.units import counted, format_ns
 from jupyter_serprof.panel import runner as states
-from jupyter_serprof.panel.choice import LABEL, WRAPS, Choice, widget
+from jupyter_serprof.panel.choice import LABEL, WRAPS, Choice, Widgets
 from jupyter_serprof.panel.runner import Job, KernelTurns, Offer, Runner, Words
 from jupyter_serprof.views.notebook.bundle import bundle, display
 from jupyter_serprof.views.notebook.widget import widget_for
@@ -117,7 +117,8 @@ class Panel:
     ) -> None:
         self.choice = Choice(offer, words)
         self._offer, self._words, self._stages = offer, words, stages
-        self.buttons = _buttons(words)
+        widget = self.choice.widget
+        self.buttons = _buttons(widget, words)
         traits = {"min": 0, "max": 1, "style": LABEL, "layout": {"width": "min(60%, 30rem)"}}
         self.bar = widget("IntProgress", description="Progress", **traits)
         self.status, self.problem = widget("Label"), widget("HTML")
@@ -152,7 +153,7 @@ class Panel:
         self.runner.stop()
         if self._handle is not None:
             self._handle.update({"text/plain": ""}, raw=True)
-        self.box.close()
+        self.choice.widget.close()
         self._place.close()
 
     def _listen(self) -> None:
@@ -222,7 +223,7 @@ def _set(widget: Any, **values: object) -> None:  # noqa: ANN401  (any widget)
             setattr(widget, name, value)
 
 
-def _buttons(words: Words) -> dict[str, Any]:
+def _buttons(widget: Widgets, words: Words) -> dict[str, Any]:
     known = {
         "sweep": ("Sweep", "primary", "Measure what is chosen"),
         "stop": ("Stop", "", "Stop after this run; what was measured stays"),
@@ -238,6 +239,7 @@ def _buttons(words: Words) -> dict[str, Any]:
 
 
 def _boxed(panel: Panel) -> Any:  # noqa: ANN401  (a Box)
+    widget = panel.choice.widget
     rows = (
         panel.choice.box,
         widget("HBox", list(panel.buttons.values()), layout=WRAPS),
