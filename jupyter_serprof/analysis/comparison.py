@@ -5,7 +5,9 @@ from dataclasses import replace
 from itertools import groupby
 from math import floor, log10
 
+from jupyter_serprof.analysis.findings import CAUSE_SHARE
 from jupyter_serprof.model import Change, Comparison
+from jupyter_serprof.model.stages import RECORDING
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
     NOT_SEEN,
@@ -34,7 +36,7 @@ def headline(comparison: Comparison) -> str:
     """Return the verdict on the wall time, with before, after and ratio, in one sentence."""
     walls = [change for change in comparison.changes if not change.stage and not change.cold]
     if len(walls) == 1:
-        return shortened(_told(walls[0]))
+        return shortened(_told(walls[0]) + _recorded(comparison))
     verdicts = [change.verdict for change in walls]
     counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
@@ -54,6 +56,17 @@ def _told(change: Change) -> str:
         return f"cannot tell faster from slower: {times}"
     ratio = max(change.ratio, 1 / change.ratio)
     return f"{ratio_text(ratio)} {change.verdict}: {times}"
+
+
+def _recorded(comparison: Comparison) -> str:
+    """Say how much of both times is recording, if that is a third of one of them."""
+    warm = {change.stage: change for change in comparison.changes if not change.cold}
+    own, wall = warm.get(RECORDING), warm[""]
+    if own is None or not wall.before_ns or not wall.after_ns:
+        return ""
+    shares = (own.before_ns or 0) / wall.before_ns, (own.after_ns or 0) / wall.after_ns
+    told = " and ".join(format_share(share, decimals=0) for share in shares)
+    return f", {told} of it recording" if max(shares) >= CAUSE_SHARE else ""
 
 
 def lines_of(comparison: Comparison) -> list[Change]:

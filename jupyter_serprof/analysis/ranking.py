@@ -169,11 +169,16 @@ def _are_apart(faster: Sequence[int], slower: Sequence[int]) -> bool:
 
 
 def _watching_ns(sweep: Sweep) -> Mapping[str, int]:
-    """Return the cost of one recorded call times those of a run, in the caller's own process."""
+    """Return the cost of one recorded call times those of a run, in the caller's own process.
+
+    Runs that were looped are timed without a recording.
+    """
     cost, found = sweep.quality.span_cost_ns or 0, dict[str, int]()
+    bare = {(point.variant, point.size_bytes) for point in sweep.points if point.loops}
     for entry in sweep.traces:
         own = {lane.key for lane in entry.trace.lanes if lane.kind == "client"}
-        calls = sum(span.lane in own for span in entry.trace.spans)
+        is_bare = (entry.variant, entry.size_bytes) in bare
+        calls = 0 if is_bare else sum(span.lane in own for span in entry.trace.spans)
         found[entry.variant] = max(found.get(entry.variant, 0), cost * calls)
     return found
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jupyter_serprof.analysis.findings import dask_facts, is_cause
+from jupyter_serprof.analysis.findings import CAUSE_SHARE, dask_facts, is_cause
 from jupyter_serprof.analysis.spans import number, outermost, self_share, total, walk, whole
 from jupyter_serprof.model import Limits, Row, Span, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK, RECORDING
@@ -27,6 +27,8 @@ _CAUSE_SHARE = 0.3
 #: What owns less is not named behind what was not seen.
 _NEXT_SHARE = 0.01
 _MARKS_NAMED = 5
+#: Of fewer calls nobody cares what recording them takes.
+_MANY_CALLS = 100
 #: Pickles below it say nothing beside the bytes of a Dask graph, and results below it nothing.
 _WORTH_BYTES = 100_000
 #: What says nothing about serialization when it stands alone.
@@ -71,11 +73,8 @@ def summarize(trace: Trace) -> Summary:
 
 def _headline(trace: Trace, waterfall: Waterfall) -> str:
     taken = f"{format_ns(trace.wall_ns)}{_OUTCOMES[trace.outcome]}"
-    if trace.findings and is_cause(trace.findings[0]):
-        cause = trace.findings[0]
-        part = cause.share
-        of_time = f", {format_share(part, decimals=0)} of the time" if part is not None else ""
-        return f"{taken}: {cause.title}{of_time * ('% of' not in cause.title)}"
+    if cause := _recorded(trace, waterfall) or _found(trace):
+        return f"{taken}: {cause}"
     causes = sorted(_causes(trace, waterfall), key=lambda cause: -cause.self_ns)
     biggest = next((cause for cause in causes if cause.key != RECORDING), None)
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
@@ -98,6 +97,28 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         following = f", then {_said(trace, biggest)}" if is_next else ""
         return f"{taken}: {share} {_elsewhere(trace)}{following}"
     return f"{taken}: {_own_work(trace, biggest) or _said(trace, biggest)}"
+
+
+def _found(trace: Trace) -> str:
+    """Return the finding that is the cause, with its share; "" without one."""
+    cause = next(filter(is_cause, trace.findings[:1]), None)
+    if cause is None or cause.share is None or "% of" in cause.title:
+        return cause.title if cause else ""
+    return f"{cause.title}, {format_share(cause.share, decimals=0)} of the time"
+
+
+def _recorded(trace: Trace, waterfall: Waterfall) -> str:
+    """Say that it was mostly recorded, if it was; "" where something else explains more."""
+    own_ns = sum(row.self_ns for row in waterfall.rows if row.stage == RECORDING)
+    share = own_ns / trace.wall_ns if trace.wall_ns else 0.0
+    causes = [one.share for one in trace.findings[:1] if is_cause(one)]
+    calls = (number(trace.spans[-1], "calls") or 0) if trace.spans else 0
+    if calls < _MANY_CALLS or share < CAUSE_SHARE or any((one or 1.0) > share for one in causes):
+        return ""
+    pickles = (number(span, "calls") or 1 for span in trace.spans if span.stage == "pickle.dumps")
+    what = counted(calls, "short pickle" if 2 * sum(pickles) > calls else "short call")
+    bare = f"unrecorded {format_ns(trace.wall_ns - own_ns)} at most"
+    return f"{format_share(share, decimals=0)} is the recording of {what}, {bare}"
 
 
 def _own_work(trace: Trace, biggest: _Cause) -> str:

@@ -248,7 +248,7 @@ class Hook:
                 OWN_NS[place.path] += perf_counter_ns() - end
             elif not turn:
                 own_ns = perf_counter_ns() - end + start - entered
-                OWN_NS[place.path] += own_ns * _WEIGHED
+                OWN_NS[place.path] += min(own_ns, _LONG_NS) * _WEIGHED  # more is others' time
             record = (place, get_ident(), start, end, faults, extra, None)
             for sink in sinks:
                 sink.add(record)

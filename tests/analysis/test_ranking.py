@@ -152,6 +152,8 @@ def test_watching_costs_its_calls_in_this_process() -> None:
     assert "ray cannot be told from it" in costly.summary.headline
     assert [each.peers for each in best_stretches(costly)] == [("pickle",)]
     assert [each.peers for each in best_stretches(told)] == [()]
+    looped = tuple(replace(point, loops=9) for point in costly.points)  # without a recording
+    assert "watching_ns" not in with_ranking(replace(costly, points=looped)).variants[1].facts
 
 
 def test_the_column_says_nothing_of_what_moved_nothing() -> None:

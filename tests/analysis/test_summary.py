@@ -150,6 +150,11 @@ SAMPLES = {
         tables=(tasks_table(("f", 20, 800_000, 560)),),
     ),
     "watching took most": made(("pickle.dumps", CALLER, 0, 10), WATCHED, wall_ms=100),
+    "watching many short calls took most": made(
+        ("pickle.dumps", CALLER, 0, 10, None, -1, {"calls": 199_990}),
+        ("recording", CALLER, 100, 0, None, -1, {"calls": 200_000, "taken_ns": {"": 80_000_000}}),
+        wall_ms=100,
+    ),
     "there was only watching": made(WATCHED, wall_ms=100),
     "what was dispatched is not known": run(graph=32_000_000, dispatched=None),
     "a little less than twice": run(graph=32_000_000, dispatched=63_999_999),

@@ -69,6 +69,9 @@ def test_the_columns_add_up_in_the_unit_of_the_wall_time() -> None:
         ("0.002 ms", "–"),  # noqa: RUF001
     ]
     assert "9.50 ms before, 990 µs after" in headline(replace(FOUND, changes=tuple(changes)))
+    recorded = replace(PICKLE, stage="recording", before_ns=4_751_249, after_ns=330_000)
+    said = headline(replace(FOUND, changes=(changes[0], recorded)))
+    assert said.endswith("990 µs after, 50 % and 33 % of it recording")
 
 
 RARE = Change("dask.wire", "Wire", 0, 0, "cannot tell", reason="only in some of the runs")

@@ -13,7 +13,7 @@ from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
 from jupyter_serprof.experiments.engine.order import TRIALS
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
-from jupyter_serprof.model.units import format_bytes
+from jupyter_serprof.model.units import format_bytes, shortened
 from jupyter_serprof.objects.ask import name_in
 
 _WORTH_BYTES = 10_000
@@ -65,13 +65,16 @@ class CodeTryout:
     @property
     def document(self) -> Trace:
         """The recording with what was measured until now."""
-        found, notes = list[Finding](), self._notes.copy()
+        tried, notes = list[Sweep](), self._notes.copy()
         for name, tryout in self._tryouts:
             if tryout.is_done or tryout.progress.done:
                 is_stopped = self._is_stopped and not tryout.is_done
-                found += tryout.document.findings
-                notes += _told(name, tryout.document, is_stopped=is_stopped)
-        return with_findings(self._trace, found, notes)
+                tried.append(tryout.document)
+                notes += _told(name, tried[-1], is_stopped=is_stopped)
+        tried.sort(key=lambda sweep: -max((one.gain or 0 for one in sweep.findings), default=0))
+        found = [finding for sweep in tried for finding in sweep.findings]
+        said = next((s.summary.headline for s in tried if s.summary), "".join(notes[:1]))
+        return with_findings(_with_verdict(self._trace, said), found, notes)
 
 
 def try_code(
@@ -112,6 +115,14 @@ def _told(name: str, sweep: Sweep, *, is_stopped: bool) -> Iterator[str]:
     else:
         yield f"tried on {what}: {said if sweep.quality.notes else 'no remedy applies to it'}"
     yield from sweep.quality.notes
+
+
+def _with_verdict(trace: Trace, said: str) -> Trace:
+    """Return the trace with a verdict as its headline; its own is then the first fact."""
+    own, verdict = trace.summary, shortened(said.partition(". ")[0])
+    if own is None or not verdict:
+        return trace
+    return replace(trace, summary=replace(own, headline=verdict, facts=(own.headline, *own.facts)))
 
 
 def with_findings(trace: Trace, found: list[Finding], notes: list[str]) -> Trace:

@@ -91,6 +91,10 @@ def test_what_is_named_and_not_sent_is_not_tried() -> None:
 
     tried = try_code(recording.trace, recording.sent, {"rows": ROWS})
 
+    assert tried.summary
+    assert tried.summary.headline.startswith("nothing was tried: the largest value that was sent")
+    assert recording.trace.summary
+    assert tried.summary.facts[0] == recording.trace.summary.headline
     assert all(found.gain is None for found in tried.findings)
     assert any("the largest value that was sent takes" in note for note in tried.quality.notes)
     assert not any("rows" in note for note in tried.quality.notes)
