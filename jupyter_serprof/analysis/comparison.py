@@ -76,15 +76,13 @@ def lines_of(comparison: Comparison) -> list[Change]:
     """
     found: list[Change] = []
     for _, group in groupby(sorted(comparison.changes, key=lambda it: bool(it.cold)), point_of):
-        changes = [change for change in group if not _is_one_cold_run(change)]
+        changes = [
+            it for it in group if not (it.stage and it.cold and not it.low and it.before_runs == 1)
+        ]
         found += [change for change in changes if not change.is_small]
         timed = [c for c in changes if c.is_small and (c.before_ns or c.after_ns)]
         found += [_together(timed)] if timed else []
     return found
-
-
-def _is_one_cold_run(change: Change) -> bool:
-    return bool(change.stage and change.cold and change.low is None and change.before_runs == 1)
 
 
 def _together(small: Sequence[Change]) -> Change:

@@ -22,8 +22,6 @@ from jupyter_serprof.model.units import (
     shortened,
 )
 
-#: A cause that owns less than this is not the cause.
-_CAUSE_SHARE = 0.3
 #: What owns less is not named behind what was not seen.
 _NEXT_SHARE = 0.01
 _MARKS_NAMED = 5
@@ -80,7 +78,7 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
         seen = "had ended" if trace.outcome == "interrupted" else "was seen"
         is_ours = causes[:1] and causes[0].key == RECORDING and causes[0].self_ns > 0
-        is_large = biggest is not None and biggest.self_ns > _CAUSE_SHARE * trace.wall_ns
+        is_large = biggest is not None and biggest.self_ns > CAUSE_SHARE * trace.wall_ns
         rest = f", {_said(trace, biggest)}" if biggest is not None and is_large else ""
         return f"{taken}: {'next to nothing ran, ' if is_ours else ''}no serialization {seen}{rest}"
     if trace.wall_ns == 0:
@@ -89,7 +87,7 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         busiest = max(waterfall.rows, key=lambda row: row.busy_ns)
         elsewhere = f"{stages_of(trace)[busiest.stage].title} for {format_ns(busiest.busy_ns)}"
         return f"{taken}: all of it {_elsewhere(trace)}, meanwhile {elsewhere}"
-    if waterfall.unaccounted_ns > max(biggest.self_ns, _CAUSE_SHARE * trace.wall_ns):
+    if waterfall.unaccounted_ns > max(biggest.self_ns, CAUSE_SHARE * trace.wall_ns):
         unseen = waterfall.unaccounted_ns / trace.wall_ns
         # Not "100 %" beside a stage that was seen.
         share = format_share(unseen, decimals=int(unseen >= 1 - _NEXT_SHARE))
@@ -180,7 +178,7 @@ def _largest_part(trace: Trace, cause: _Cause) -> str:
         parts[row.stage] += row.self_ns
     key, part_ns = parts.most_common(1)[0]
     share = part_ns / cause.self_ns if cause.self_ns else 0.0
-    if key == cause.key or share < _CAUSE_SHARE:
+    if key == cause.key or share < CAUSE_SHARE:
         return ""
     return f", mostly {stages_of(trace)[key].title}"
 

@@ -98,15 +98,14 @@ def markdown_table(heads: Line, lines: Iterable[Line], texts: int) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (heads, marks, *lines))
 
 
-def _as_text(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
-
-
 def csv_table(heads: Line, lines: Iterable[Sequence[object]]) -> str:
     """Return a table as CSV (RFC 4180); unknown is empty.
 
     A text that a spreadsheet would take for a formula gets an apostrophe, which is not shown.
     """
     stream = StringIO()
-    csv.writer(stream).writerows([_as_text(cell) for cell in line] for line in (heads, *lines))
+    csv.writer(stream).writerows(
+        [f"'{c}" if isinstance(c, str) and c.startswith(_FORMULAS) else c for c in line]
+        for line in (heads, *lines)
+    )
     return stream.getvalue()

@@ -96,7 +96,8 @@ class Live:
                 _SHOWN.add(self)
                 if facts.ran_s >= self._next_s:
                     self._next_s = facts.ran_s + _STAYS_S
-                    self._put(_line(facts, _said(facts), _button()))
+                    button = _BUTTON if front_end() == "jupyter" else ""
+                    self._put(_line(facts, _said(facts), button))
             elif _is_terminal():
                 _SHOWN.add(self)
                 self._is_on_terminal = True
@@ -184,10 +185,6 @@ def _is_terminal() -> bool:
 
 def _said(facts: LiveFacts) -> str:
     return f"{facts}{_HOW.get(front_end(), '; to stop: interrupt the kernel')}"
-
-
-def _button() -> str:
-    return _BUTTON if front_end() == "jupyter" else ""
 
 
 def _line(facts: LiveFacts, line: str, button: str = "") -> dict[str, str]:

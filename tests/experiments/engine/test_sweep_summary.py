@@ -1,6 +1,7 @@
 """The sentence above a round trip: who is fastest, against what, and what is not claimed."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from goldens import check
@@ -24,7 +25,7 @@ ALIAS = "zero-copy, aliases the original"
 Walls = dict[str, list[float]]
 
 
-def sweep(walls: Walls, results: dict[str, str] | None = None, **options: object) -> Sweep:
+def sweep(walls: Walls, results: dict[str, str] | None = None, **options: Any) -> Sweep:
     """Return a round trip; a variant without runs has failed."""
     variants = tuple(
         Variant(
@@ -41,13 +42,7 @@ def sweep(walls: Walls, results: dict[str, str] | None = None, **options: object
         for key, runs in walls.items()
         for at, wall in enumerate(runs)
     )
-    plain = Sweep(name="a", started="", variants=variants, points=points)
-    return _replaced(plain, options)
-
-
-def _replaced(plain: Sweep, options: dict[str, object]) -> Sweep:
-    fields = {name: getattr(plain, name) for name in ("name", "started", "variants", "points")}
-    return Sweep(**(fields | options))
+    return replace(Sweep(name="a", started="", variants=variants, points=points), **options)
 
 
 def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTrace:
@@ -131,7 +126,7 @@ SAMPLES = {
     "failures only": sweep({"pickle": [], "ray": []}),
     "nothing at all": sweep({}),
     "nothing but cold runs": sweep({"ray": [5], "pickle": [7]}),
-    "runs of what failed do not win": _replaced(BOTH, {"variants": (BOTH.variants[0], FAILED)}),
+    "runs of what failed do not win": replace(BOTH, variants=(BOTH.variants[0], FAILED)),
     "one warm run": sweep({"pickle": [1] * 2}),
     "as many warm runs of each": sweep({"pickle": [1] * 4, "ray": [1] * 4}),
     "3 to 8 warm runs": sweep({"pickle": [1] * 4, "ray": [1] * 9}),
@@ -142,7 +137,7 @@ REPEATS = {
     "two warm runs": sweep({"code": [30, 12, 10]}),
     "two groups": sweep({"code": [30, 200, 10, 10, 200]}),
     "once": sweep({"code": [30]}),
-    "no cold run": _replaced(AGAIN, {"points": AGAIN.points[1:]}),
+    "no cold run": replace(AGAIN, points=AGAIN.points[1:]),
     "interrupted at once": sweep({}),
 }
 
