@@ -93,8 +93,8 @@ describe("the palette", () => {
   it.each(Object.keys(VISION))("keeps the lines of transports apart: %s", (vision) => {
     const colours = Object.values(THEME.ways);
     const isNormal = vision === "normal";
-    expect(nearest(colours.slice(0, COMMON), vision)).toBeGreaterThan(isNormal ? 15 : 8.5);
-    expect(nearest(colours, vision)).toBeGreaterThan(isNormal ? 11.5 : 7);
+    expect(nearest(colours.slice(0, COMMON), vision)).toBeGreaterThan(isNormal ? 17.5 : 7.5);
+    expect(nearest(colours, vision)).toBeGreaterThan(isNormal ? 14.5 : 6);
   });
 
   it.each(FAMILIES)("has 3:1 on white and on #111: %s", (family) => {

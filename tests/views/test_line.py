@@ -30,7 +30,8 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         made.append(data)
         return SimpleNamespace(update=display)
 
-    for name, value in (("display", display), ("_hooks", list), ("front_end", lambda: "jupyter")):
+    made_up = {"display": display, "_hooks": list, "front_end": lambda: "jupyter"}
+    for name, value in (made_up | {"_is_watched": lambda: True}).items():
         monkeypatch.setattr(live_module, name, value)
     return made
 

@@ -112,6 +112,13 @@ def test_a_transport_has_one_colour_in_every_sweep() -> None:
     assert WAY_COLORS.keys() == TRANSPORTS.keys()
 
 
+def test_a_line_below_the_fastest_that_is_no_choice_says_so_in_the_smallest_picture() -> None:
+    free = tuple(replace(v, facts={"unranked": "is free"}) for v in make_sizes().variants[:1])
+    sheet = sheet_of(replace(make_sizes(), variants=free), is_brief=True)
+
+    assert "pickle in-band is free, so it is not compared" in [each.text for each in _labels(sheet)]
+
+
 def test_the_best_chunk_is_a_band_over_its_interval() -> None:
     """From the smallest to the largest chunk that is as good, with the best one named."""
     sheet = sheet_of(make_chunks())

@@ -117,6 +117,8 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     pairs = {frozenset((each.faster, each.slower)): each for each in turns}
     known = list(pairs.values())[:2]
     key += [_put_crossover(sheet, chart, lines, each, at) for at, each in enumerate(known)]
+    outside = outside_texts(each.variant for each in found)
+    key += [f"{clean(said)}, so it is not compared" for said in outside]
     _put_names(sheet, chart, lines)
     sheet.y = chart.bottom + 28
     for said in key:
@@ -263,8 +265,6 @@ def _legend(
         color = sheet.theme.tint(lines[0].color)
         yield Box(0, 0, 0, 0, color), "middle half of the runs" if high > 3 else "all runs"  # noqa: PLR2004
         yield None, f"{sweeps.which_text(counts)} of {low}" + (f" to {high}" if high > low else "")
-    for said in outside_texts(line.series.variant for line in lines):
-        yield None, f"{clean(said)}, so it is not compared"
     yield None, "lines end at measured sizes"
     if any(len(line.series.pieces) > 1 for line in lines):
         yield None, "gap: beyond it time grows in another way"
