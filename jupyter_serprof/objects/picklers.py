@@ -100,15 +100,10 @@ def _nothing() -> None:
 class Counter:
     """A pickler and its sink.
 
-    Parameters
-    ----------
-    forgives
-        True to write a placeholder for what cannot be pickled and go on; the objects and their
-        errors are in `holes`, by id. Every reducer is then called through Python.
-    takes_buffers
-        False to write buffers in-band.
-    keeps
-        True to copy into memory all that is written, as a plain dumps does.
+    ``forgives``: True to write a placeholder for what cannot be pickled and go on; the objects and
+        their errors are in `holes`, by id. Every reducer is then called through Python.
+    ``takes_buffers``: False to write buffers in-band.
+    ``keeps``: True to copy into memory all that is written, as a plain dumps does.
     """
 
     def __init__(
@@ -157,10 +152,7 @@ class Counter:
     def reduce(self, value: Any) -> Any:  # noqa: ANN401  (pickle's protocol)
         """Return what the pickler would ask the object for; never for exact containers.
 
-        Raises
-        ------
-        Exception
-            Whatever the reducer raises; `pickle.PicklingError` for nonsense.
+        Raises ``Exception``: Whatever the reducer raises; `pickle.PicklingError` for nonsense.
         """
         found = self.pickler.by_value(value)
         if found is NotImplemented:
@@ -339,12 +331,8 @@ def _pickled(
 class Held:
     """The memory that a value holds, of whatever class: the buffers that protocol 5 takes of it.
 
-    Attributes
-    ----------
-    buffers
-        (address, bytes) of each; empty ones do not count.
-    total_bytes
-        Those, and what is pickled beside them but names and shapes.
+    ``buffers``: (address, bytes) of each; empty ones do not count.
+    ``total_bytes``: Those, and what is pickled beside them but names and shapes.
     """
 
     buffers: tuple[Buffer, ...]

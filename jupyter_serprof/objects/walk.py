@@ -34,10 +34,8 @@ def parts_of(value: object, *, takes_functions: bool) -> Iterator[Part]:
 
     What raises while it is opened (properties and mappings of users) has no more parts.
 
-    Parameters
-    ----------
-    takes_functions
-        False if the pickler takes functions and classes by name only: then they have no parts.
+    ``takes_functions``: False if the pickler takes functions and classes by name only: then they
+        have no parts.
     """
     with suppress(Exception):
         yield from islice(_parts(value, takes_functions=takes_functions), _MOST)
@@ -126,14 +124,9 @@ _CONTAINERS = (list, tuple, dict, set, frozenset)
 class Payload(NamedTuple):
     """An object of the user in something that was pickled.
 
-    Attributes
-    ----------
-    key
-        The same for the same object; for functions with the same code and the same captures.
-    value, holder
-        The object, and the outermost object of the user that it was met in.
-    size_bytes
-        Its share of what was written, as far as that can be told without pickling it.
+    ``key``: The same for the same object; for functions with the same code and the same captures.
+    ``value``, ``holder``: The object, and the outermost object of the user that it was met in.
+    ``size_bytes``: Its share of what was written, as far as that can be told without pickling it.
     """
 
     key: Hashable
@@ -147,10 +140,7 @@ def payloads(value: object, size_bytes: int) -> list[Payload]:
 
     What the scheduler sends on to its workers is nothing of the user's: the list is empty.
 
-    Parameters
-    ----------
-    size_bytes
-        What was written for the value, buffers included.
+    ``size_bytes``: What was written for the value, buffers included.
     """
     is_in_scheduler = threading.current_thread().name.startswith(DASK_THREADS)
     if ask.kind_module(type(value)) == "dask._task_spec" or (_is_task(value) and is_in_scheduler):

@@ -49,23 +49,13 @@ _SHORT_S, _ROUNDS = 0.01, 3
 class Descent:
     """The anatomy of one object, as far as it has come.
 
-    Parameters
-    ----------
-    budget_s
-        Seconds; a single reducer that takes longer can exceed it.
-
-    Attributes
-    ----------
-    root
-        The tree; parts that were not measured have no bytes.
-    in_band_bytes, out_of_band_bytes, duration_ns
-        Of the pickle as a whole; None until it was made.
-    plain_bytes
-        Of a pickle without buffers; None if it cannot be pickled or was not made.
-    pickled
-        How often it was pickled, or a part of it, with the earlier pickle that was timed.
-    error
-        What the pickler raised, where it cannot be pickled.
+    ``budget_s``: Seconds; a single reducer that takes longer can exceed it.
+    ``root``: The tree; parts that were not measured have no bytes.
+    ``in_band_bytes``, ``out_of_band_bytes``, ``duration_ns``: Of the pickle as a whole; None until
+        it was made.
+    ``plain_bytes``: Of a pickle without buffers; None if it cannot be pickled or was not made.
+    ``pickled``: How often it was pickled, or a part of it, with the earlier pickle that was timed.
+    ``error``: What the pickler raised, where it cannot be pickled.
     """
 
     def __init__(self, value: object, name: str, budget_s: float) -> None:
@@ -101,15 +91,9 @@ class Descent:
     def open(self, known_s: float | None = None, known_bytes: int | None = None) -> None:
         """Make the anatomy; after an interrupt or the deadline what is known stays.
 
-        Parameters
-        ----------
-        known_s, known_bytes
-            What one pickle of it has taken before, and its size; None if unknown.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If the user interrupts.
+        ``known_s``, ``known_bytes``: What one pickle of it has taken before, and its size; None if
+            unknown.
+        Raises ``KeyboardInterrupt``: If the user interrupts.
         """
         self.deadline = time.monotonic() + self.budget_s
         self.cost_s, self.known_bytes = known_s, known_bytes

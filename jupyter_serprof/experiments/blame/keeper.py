@@ -31,17 +31,11 @@ _RAY_PICKLE = "ray.cloudpickle"
 class Crossed:
     """An object that was pickled, once or again and again.
 
-    Attributes
-    ----------
-    value, holder
-        The object, as it was handed to a pickler (of a graph of Dask, a large object in it), and
-        the outermost object of the user that it was first met in.
-    size_bytes
-        Of the largest of its pickles, buffers included.
-    ways
-        How often it went each way: the ways of `Tryout`.
-    total_bytes
-        Of all its pickles; None if it was pickled as a part of something else.
+    ``value``, ``holder``: The object, as it was handed to a pickler (of a graph of Dask, a large
+        object in it), and the outermost object of the user that it was first met in.
+    ``size_bytes``: Of the largest of its pickles, buffers included.
+    ``ways``: How often it went each way: the ways of `Tryout`.
+    ``total_bytes``: Of all its pickles; None if it was pickled as a part of something else.
     """
 
     value: object

@@ -27,24 +27,15 @@ MEMOIZE, REFER = Step
 class Node:
     """One part: an object, or (``items``) a run of the items of a long container.
 
-    Attributes
-    ----------
-    value
-        The object; of a run the container.
-    label
-        The last step of its path; "" for what only the pickler sees, which joins what holds it.
-    items
-        Of a run: what is pickled for it, in order, keys before their values.
-    count
-        Of a run: how many items of the container.
-    own_bytes
-        Opcodes that are written for an opened object itself.
-    steps
-        What is inside, in the order of the pickler; None while it is closed.
-    is_late
-        True for what enters the memo after its parts: tuples, frozensets.
-    is_fixed
-        True if it stays closed: a reference, an atom, what opened to nothing.
+    ``value``: The object; of a run the container.
+    ``label``: The last step of its path; "" for what only the pickler sees, which joins what holds
+        it.
+    ``items``: Of a run: what is pickled for it, in order, keys before their values.
+    ``count``: Of a run: how many items of the container.
+    ``own_bytes``: Opcodes that are written for an opened object itself.
+    ``steps``: What is inside, in the order of the pickler; None while it is closed.
+    ``is_late``: True for what enters the memo after its parts: tuples, frozensets.
+    ``is_fixed``: True if it stays closed: a reference, an atom, what opened to nothing.
     """
 
     value: object

@@ -65,10 +65,7 @@ Steps = list[Node | Step]
 def open_node(node: Node, reduce: Reduce) -> bool:
     """Give a node its steps; False if there is nothing to be opened in it.
 
-    Raises
-    ------
-    Exception
-        Whatever the reducer of the object raises.
+    Raises ``Exception``: Whatever the reducer of the object raises.
     """
     value = node.value
     if node.items is not None or node.is_fixed or is_atom(value) or labels.is_closed(value):

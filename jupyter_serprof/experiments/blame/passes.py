@@ -48,10 +48,8 @@ class Pass:
     def measure(self, node: Node) -> None:
         """Measure a node and what is in it.
 
-        Raises
-        ------
-        Exception
-            What the pickler raises; the parts that were measured until then keep their numbers.
+        Raises ``Exception``: What the pickler raises; the parts that were measured until then keep
+            their numbers.
         """
         if node.steps is None or self._is_met(node):
             self._close(node)

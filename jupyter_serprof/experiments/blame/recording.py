@@ -32,20 +32,11 @@ from jupyter_serprof.probes.dask.graph.sections import LARGE_BYTES
 class Blame(Descent):
     """The anatomy of a value, as far as it has come: an interrupt leaves what is known.
 
-    Parameters
-    ----------
-    value
-        Anything that cloudpickle is asked to pickle; a remote function or actor class of Ray is
-        replaced by the function or class that Ray pickles.
-    name
-        What its paths begin with.
-    budget_s
-        Seconds; a single reducer that takes longer can exceed it.
-
-    Raises
-    ------
-    UsageError
-        For a budget that is no number above 0.
+    ``value``: Anything that cloudpickle is asked to pickle; a remote function or actor class of Ray
+        is replaced by the function or class that Ray pickles.
+    ``name``: What its paths begin with.
+    ``budget_s``: Seconds; a single reducer that takes longer can exceed it.
+    Raises ``UsageError``: For a budget that is no number above 0.
     """
 
     def __init__(self, value: object, name: str = "it", budget_s: float = BLAME_S) -> None:
@@ -256,10 +247,7 @@ _HASH = re.compile(
 def blame_graph(trace: Trace, value: object) -> Trace:
     """Return the trace of a computation with the anatomies of what its graph embeds.
 
-    Parameters
-    ----------
-    value
-        A Dask collection, or several. Its graph is neither changed nor materialized.
+    ``value``: A Dask collection, or several. Its graph is neither changed nor materialized.
     """
     collections = collections_in(value)
     found = [one for collection in collections for one in _embedded(collection)]

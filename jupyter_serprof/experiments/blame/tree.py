@@ -91,11 +91,8 @@ _NOWHERE = (
 def anatomy_of(descent: Descent, dumps_ns: int | None = None) -> Anatomy:
     """Return what a descent has found, also if it was interrupted.
 
-    Parameters
-    ----------
-    dumps_ns
-        Time of the plain ``dumps``, if it was measured. Parts that were timed in-band add up to it,
-        others to the first pickle into nowhere: both are of one way.
+    ``dumps_ns``: Time of the plain ``dumps``, if it was measured. Parts that were timed in-band add
+        up to it, others to the first pickle into nowhere: both are of one way.
     """
     root = _Branches(descent).of(descent.root)
     root.add_up()

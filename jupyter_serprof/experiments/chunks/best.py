@@ -26,16 +26,11 @@ UNACCOUNTED = ""
 class ChunkFacts:
     """What is known of one chunk size; what is unknown is None.
 
-    Attributes
-    ----------
-    chunk_bytes
-        The median chunk.
-    chunks, tasks
-        How many there are.
-    busy_share
-        How much of the wall time the worker threads computed (0..1), in the median run.
-    walls_ns, wall_ns, stages_ns
-        Of the warm runs: the times, their median, and the stages of the run in the middle.
+    ``chunk_bytes``: The median chunk.
+    ``chunks``, ``tasks``: How many there are.
+    ``busy_share``: How much of the wall time the worker threads computed (0..1), in the median run.
+    ``walls_ns``, ``wall_ns``, ``stages_ns``: Of the warm runs: the times, their median, and the
+        stages of the run in the middle.
     """
 
     parameter: float
@@ -65,18 +60,12 @@ class Limit:
 class Recommendation:
     """The best chunk size and its interval, small chunks first.
 
-    Attributes
-    ----------
-    sizes
-        Every size with warm runs, from small chunks to large ones.
-    best, low, high
-        Positions in ``sizes``; ``low`` to ``high`` cannot be told from the best.
-    is_told
-        False where the runs cannot tell any size from another, or no size was run twice.
-    is_repeated
-        Whether some size has two warm runs: without, the noise is unknown.
-    below, above
-        What limits; None where no size on that side is surely slower.
+    ``sizes``: Every size with warm runs, from small chunks to large ones.
+    ``best``, ``low``, ``high``: Positions in ``sizes``; ``low`` to ``high`` cannot be told from the
+        best.
+    ``is_told``: False where the runs cannot tell any size from another, or no size was run twice.
+    ``is_repeated``: Whether some size has two warm runs: without, the noise is unknown.
+    ``below``, ``above``: What limits; None where no size on that side is surely slower.
     """
 
     sizes: tuple[ChunkFacts, ...]
@@ -101,12 +90,8 @@ class Recommendation:
 def recommend(points: Sequence[Point], facts: Sequence[ChunkFacts]) -> Recommendation | None:
     """Return the best of the chunk sizes that were measured; None for fewer than three.
 
-    Parameters
-    ----------
-    points
-        Of one variant; warm ones count.
-    facts
-        Of the sizes, in any order; sizes without are left out.
+    ``points``: Of one variant; warm ones count.
+    ``facts``: Of the sizes, in any order; sizes without are left out.
     """
     sizes = [entry for entry in in_order(facts) if _warm(points, entry.parameter)]
     if len(sizes) < FEWEST_SIZES:

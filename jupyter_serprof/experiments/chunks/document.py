@@ -25,10 +25,7 @@ MOST_SPANS, MOST_PIECES = 200, 12
 class ChunkCell(Runs):
     """What was measured of one chunk size.
 
-    Attributes
-    ----------
-    took_s
-        The latest run with all around it.
+    ``took_s``: The latest run with all around it.
     """
 
     key: str = KEY
@@ -79,10 +76,7 @@ class ChunkCell(Runs):
 class ChunkRecord(SweepRecord[ChunkCell]):
     """Everything that a sweep over chunk sizes knows so far.
 
-    Attributes
-    ----------
-    title
-        What is done with each collection: persisted or computed.
+    ``title``: What is done with each collection: persisted or computed.
     """
 
     subject: ChunkSubject

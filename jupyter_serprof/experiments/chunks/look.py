@@ -215,14 +215,9 @@ Maker = Callable[[float], object]
 class ChunkSubject:
     """What gives a collection for each chunk size.
 
-    Attributes
-    ----------
-    remedy
-        A line of code with ``<best>`` where the best size goes.
-    code
-        What a line that sweeps again says.
-    is_count
-        The number is one of partitions: larger ones make smaller chunks.
+    ``remedy``: A line of code with ``<best>`` where the best size goes.
+    ``code``: What a line that sweeps again says.
+    ``is_count``: The number is one of partitions: larger ones make smaller chunks.
     """
 
     make: Maker
@@ -238,18 +233,10 @@ def chunk_subject(
 ) -> ChunkSubject:
     """Return what is swept.
 
-    Parameters
-    ----------
-    make
-        A function of the chunk size that returns a collection, or a collection: an array is
+    ``make``: A function of the chunk size that returns a collection, or a collection: an array is
         rechunked to the number along each axis, a data frame or bag repartitioned into that number.
-    name, parameter
-        What the document calls it, and the number; None and "" take what fits.
-
-    Raises
-    ------
-    UsageError
-        For something else, and for a collection that has no chunks.
+    ``name``, ``parameter``: What the document calls it, and the number; None and "" take what fits.
+    Raises ``UsageError``: For something else, and for a collection that has no chunks.
     """
     if is_collection(make):
         return _cut_anew(make, name, parameter, code)

@@ -21,14 +21,9 @@ _AGAIN = 10
 def chunk_finding(found: Recommendation, parameter: str, code: str, remedy: str) -> Finding:
     """Return what a sweep over chunk sizes says.
 
-    Parameters
-    ----------
-    parameter
-        What the number is called: ``chunk``.
-    code
-        What was swept, for the line that sweeps on.
-    remedy
-        A line of code with ``<best>`` where the best value goes.
+    ``parameter``: What the number is called: ``chunk``.
+    ``code``: What was swept, for the line that sweeps on.
+    ``remedy``: A line of code with ``<best>`` where the best value goes.
     """
     best = found.sizes[found.best]
     return Finding(
@@ -48,12 +43,8 @@ def summarize_chunks(
 ) -> Summary:
     """Return headline and facts of a sweep over chunk sizes.
 
-    Parameters
-    ----------
-    facts
-        Sentences below it.
-    sizes
-        How many sizes have warm runs; None where not even a cold one ended.
+    ``facts``: Sentences below it.
+    ``sizes``: How many sizes have warm runs; None where not even a cold one ended.
     """
     if found is None:
         seen = f"{units.counted(sizes or 0, 'size')} with warm runs"

@@ -32,15 +32,9 @@ def checked_runs(repeat: int | None) -> int | None:
 class Repeats:
     """Runs of one piece of code, the first one cold. An `Experiment`.
 
-    Parameters
-    ----------
-    repeat
-        Warm runs; None takes 15, or fewer within 20 s.
-
-    Attributes
-    ----------
-    control
-        What is timed between the runs, so that a comparison can tell the machine from the code.
+    ``repeat``: Warm runs; None takes 15, or fewer within 20 s.
+    ``control``: What is timed between the runs, so that a comparison can tell the machine from the
+        code.
     """
 
     call: Callable[[], object]

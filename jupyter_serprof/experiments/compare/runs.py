@@ -55,10 +55,7 @@ def stopped(before: Trace | Sweep, after: Made) -> Made:
 class Against:
     """Runs of now against a document: an `Experiment`, compared once it has made all its runs.
 
-    Parameters
-    ----------
-    runs
-        The experiment of now.
+    ``runs``: The experiment of now.
     """
 
     def __init__(self, before: Trace | Sweep, runs: Experiment[Sweep]) -> None:
@@ -69,10 +66,7 @@ class Against:
     def steps(self) -> Steps:
         """Make the runs, then compare.
 
-        Raises
-        ------
-        UsageError
-            If nothing of the two can be compared; `document` has the runs.
+        Raises ``UsageError``: If nothing of the two can be compared; `document` has the runs.
         """
         __tracebackhide__ = True
         self._is_running = True
@@ -114,14 +108,9 @@ class Pairs:
     Each begins in every other pair, so that neither always runs in the wake of the other, and
     whatever drifts, drifts for both. The first run of each is cold and stays apart.
 
-    Parameters
-    ----------
-    question
-        What both answer; without it both have to be of a kind.
-    repeat
-        Pairs; None takes 15, or fewer within 20 s.
-    kind
-        How each of them is run.
+    ``question``: What both answer; without it both have to be of a kind.
+    ``repeat``: Pairs; None takes 15, or fewer within 20 s.
+    ``kind``: How each of them is run.
     """
 
     calls: Sequence[Callable[[], object]]
@@ -143,10 +132,8 @@ class Pairs:
     def steps(self) -> Steps:
         """Run them in turns.
 
-        Raises
-        ------
-        UsageError
-            If the first runs show two kinds of code, and nothing says that both answer the same.
+        Raises ``UsageError``: If the first runs show two kinds of code, and nothing says that both
+            answer the same.
         """
         __tracebackhide__ = True
         while not self.is_done:

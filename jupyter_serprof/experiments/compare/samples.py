@@ -81,10 +81,7 @@ class Match:
 def match(before: Trace | Sweep, after: Trace | Sweep) -> tuple[list[Match], list[str]]:
     """Return what can be compared, and sentences about what cannot.
 
-    Raises
-    ------
-    UsageError
-        If nothing can be compared.
+    Raises ``UsageError``: If nothing can be compared.
     """
     made = _samples(before), _samples(after)
     notes = list[str]()
@@ -215,10 +212,7 @@ def _as_written(code: str) -> str:
 def check_question(before: str, after: str) -> None:
     """Refuse documents of different code; one name says that both answer the same question.
 
-    Raises
-    ------
-    UsageError
-        With both names and what to type.
+    Raises ``UsageError``: With both names and what to type.
     """
     if not before.strip() or not after.strip() or same_code(before, after):
         return
@@ -233,10 +227,7 @@ def check_question(before: str, after: str) -> None:
 def check_kinds(before: Trace | Sweep, after: Trace | Sweep, remedy: str) -> None:
     """Refuse documents of two kinds, e.g. a Dask computation and other code.
 
-    Raises
-    ------
-    UsageError
-        With what each of them is, and the remedy.
+    Raises ``UsageError``: With what each of them is, and the remedy.
     """
     kinds = _kind(before), _kind(after)
     if kinds[0] != kinds[1]:

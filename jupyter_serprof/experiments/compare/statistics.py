@@ -158,14 +158,9 @@ _TENTH = 0.1
 class Machine:
     """What the machine may have done to one of two documents.
 
-    Attributes
-    ----------
-    reach
-        What a verdict has to exceed, as a factor.
-    text
-        Why, in words.
-    page_ns
-        What a new page cost in the slow tenth, ns; 0 if unknown.
+    ``reach``: What a verdict has to exceed, as a factor.
+    ``text``: Why, in words.
+    ``page_ns``: What a new page cost in the slow tenth, ns; 0 if unknown.
     """
 
     reach: float
@@ -203,10 +198,7 @@ def held_back(
 ) -> str:
     """Return why a change may not be of the code; nothing if it exceeds the machine.
 
-    Parameters
-    ----------
-    pages
-        New pages of a run before and after; nothing where unknown.
+    ``pages``: New pages of a run before and after; nothing where unknown.
     """
     if shift_of(before_ns, after_ns).factor <= machine.reach:
         return machine.text

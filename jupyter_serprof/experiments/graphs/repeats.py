@@ -26,21 +26,12 @@ _SEES_TASKS = {"scheduler and workers", "scheduler"}
 class GraphRepeats(Repeats):
     """Runs of one Dask computation, the first one cold. An `Experiment`.
 
-    Parameters
-    ----------
-    call
-        Called in each recording. Of a collection it returns that; a statement computes by itself.
-    compute, timeout_s
-        As of `GraphStages`.
-    is_statement
-        Run it as it is.
-    typed
-        What messages name: the code.
-
-    Attributes
-    ----------
-    partial
-        The recording of the run that failed.
+    ``call``: Called in each recording. Of a collection it returns that; a statement computes by
+        itself.
+    ``compute``, ``timeout_s``: As of `GraphStages`.
+    ``is_statement``: Run it as it is.
+    ``typed``: What messages name: the code.
+    ``partial``: The recording of the run that failed.
     """
 
     compute: bool = False
@@ -70,10 +61,8 @@ class GraphRepeats(Repeats):
     def run_once(self) -> None:
         """Record one run more; after an exception `partial` is what there is to show.
 
-        Raises
-        ------
-        UsageError
-            If nothing of Dask ran, or if another run would find the results of this one.
+        Raises ``UsageError``: If nothing of Dask ran, or if another run would find the results of
+            this one.
         """
         __tracebackhide__ = True
         trace = self._run_statement() if self.is_statement else self._run_collection()

@@ -77,19 +77,10 @@ def stage_recording(
 class GraphStages(Once):
     """A computation from its graph to its end: an `Experiment` of one run.
 
-    Parameters
-    ----------
-    build
-        Called inside the recording, so that construction is seen; returns the collection.
-    compute
-        Compute and gather instead of persisting.
-    timeout_s
-        Give up waiting after this time, s; None waits as long as it takes.
-
-    Attributes
-    ----------
-    began
-        True once the computation was begun: an error before that is one of the code.
+    ``build``: Called inside the recording, so that construction is seen; returns the collection.
+    ``compute``: Compute and gather instead of persisting.
+    ``timeout_s``: Give up waiting after this time, s; None waits as long as it takes.
+    ``began``: True once the computation was begun: an error before that is one of the code.
     """
 
     build: Callable[[], object]
@@ -114,12 +105,8 @@ class GraphStages(Once):
     def steps(self) -> Steps:
         """Build, compute and wait; an interrupt ends it. Results that were made are released.
 
-        Raises
-        ------
-        UsageError
-            If the value is nothing of Dask and nothing of Dask ran.
-        ComputationTimeoutError
-            If it was not done in time.
+        Raises ``UsageError``: If the value is nothing of Dask and nothing of Dask ran.
+        Raises ``ComputationTimeoutError``: If it was not done in time.
         """
         __tracebackhide__ = True
         self._recording = stage_recording(self.name, detail=self.detail)
@@ -225,12 +212,8 @@ def ran_dask(trace: Trace) -> bool:
 def explained(trace: Trace, typed: str, error: BaseException | None = None) -> Trace:
     """Return the trace of code that ran as it is, with what a reader of it should know.
 
-    Parameters
-    ----------
-    typed
-        What would show the rest where nothing of Dask ran: ``%%serprof`` for a cell.
-    error
-        What the code raised, if it did.
+    ``typed``: What would show the rest where nothing of Dask ran: ``%%serprof`` for a cell.
+    ``error``: What the code raised, if it did.
     """
     if error is not None:
         return _with_notes(trace, unpicklable_notes(error))

@@ -43,10 +43,7 @@ class Listed:
 def require_dask() -> None:
     """Tell how to get Dask where it is not installed.
 
-    Raises
-    ------
-    ProbeUnavailable
-        With the line that installs it.
+    Raises ``ProbeUnavailable``: With the line that installs it.
     """
     if find_spec("dask") is None:
         message = f"graphstages needs Dask, which is not installed. {_PIP}"
@@ -143,10 +140,7 @@ def default_client(*, is_asynchronous: bool = False) -> Any:  # noqa: ANN401
 def wait_for(futures: list[Any], timeout_s: float | None) -> None:
     """Wait for futures, each with its own client; raise what the first failed one raised.
 
-    Raises
-    ------
-    TimeoutError
-        If they are not done in time.
+    Raises ``TimeoutError``: If they are not done in time.
     """
     from distributed import wait
 

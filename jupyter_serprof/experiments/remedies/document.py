@@ -36,12 +36,8 @@ def document_of(  # noqa: PLR0913  (what a document holds)
 ) -> Sweep:
     """Return the document: as it goes now, then the remedies, the best first.
 
-    Parameters
-    ----------
-    said
-        Stands for the headline, where nothing is to be tried.
-    ended
-        Why it ended early, a fact; "" where it went through.
+    ``said``: Stands for the headline, where nothing is to be tried.
+    ``ended``: Why it ended early, a fact; "" where it went through.
     """
     # All trials are against the one way that it goes now.
     all_now = [trip for trial in trials for trip in trial.trips[0]]

@@ -46,12 +46,8 @@ REMARK = "   # once, before it is sent"
 class Form(NamedTuple):
     """Another form: the key of its remedy, the line that makes it, and the way back for the check.
 
-    Attributes
-    ----------
-    line
-        To paste, and what `make` runs: it gives ``name`` another value, and changes none.
-    back
-        None where the form is to be equal to the value as it is.
+    ``line``: To paste, and what `make` runs: it gives ``name`` another value, and changes none.
+    ``back``: None where the form is to be equal to the value as it is.
     """
 
     key: str

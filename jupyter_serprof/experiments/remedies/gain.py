@@ -25,22 +25,16 @@ _FINDINGS = ("faster", "unsure", "slower")
 class Trial:
     """A remedy that applies, and what its pairs gave.
 
-    Attributes
-    ----------
-    code
-        The line to paste, where the table of remedies does not know it; None where none can be.
-    cold, trips
-        The first trip of each way, and those of the pairs: the means of ``loops`` trips.
-    now
-        The way it goes now in all trials against it; those of the pairs stand for it where empty.
-    equal
-        None where that cannot be told.
-    prepare_ns
-        What is paid once: the conversion, the scatter.
-    changes
-        What comes back otherwise, in words.
-    reason
-        Why it failed.
+    ``code``: The line to paste, where the table of remedies does not know it; None where none can
+        be.
+    ``cold``, ``trips``: The first trip of each way, and those of the pairs: the means of ``loops``
+        trips.
+    ``now``: The way it goes now in all trials against it; those of the pairs stand for it where
+        empty.
+    ``equal``: None where that cannot be told.
+    ``prepare_ns``: What is paid once: the conversion, the scatter.
+    ``changes``: What comes back otherwise, in words.
+    ``reason``: Why it failed.
     """
 
     key: str

@@ -41,17 +41,10 @@ _WAYS = ("dask-delayed", "dask-scatter")
 class DaskTryout(Trials):
     """Trials on one computation: its graph as it is, and with what it embeds apart.
 
-    Parameters
-    ----------
-    value
-        A Dask collection, or a list of them, which are computed together.
-    budget_s
-        Seconds for all pairs; a computation that has begun is ended.
-
-    Raises
-    ------
-    UsageError
-        If it is no collection, if no cluster computes it, or its client is asynchronous.
+    ``value``: A Dask collection, or a list of them, which are computed together.
+    ``budget_s``: Seconds for all pairs; a computation that has begun is ended.
+    Raises ``UsageError``: If it is no collection, if no cluster computes it, or its client is
+        asynchronous.
     """
 
     def __init__(

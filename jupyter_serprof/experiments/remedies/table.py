@@ -17,15 +17,10 @@ _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[\w+\])*")
 class Remedy:
     """A remedy with a mechanical transformation.
 
-    Attributes
-    ----------
-    cause
-        What is the matter, a sentence without the name of the variable.
-    rule
-        The rule whose finding it answers.
-    code
-        A line to paste; `NAME` stands for the variable. "" where the trial has its own: the line
-        that made the very form that was sent.
+    ``cause``: What is the matter, a sentence without the name of the variable.
+    ``rule``: The rule whose finding it answers.
+    ``code``: A line to paste; `NAME` stands for the variable. "" where the trial has its own: the
+        line that made the very form that was sent.
     """
 
     rule: str

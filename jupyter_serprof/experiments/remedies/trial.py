@@ -33,16 +33,11 @@ Verdict = tuple[bool | None, tuple[str, ...]]
 class Sides:
     """Both ways of a trial, ready to be gone.
 
-    Attributes
-    ----------
-    calls
-        The way it goes now, and the remedy; `cold` for the first trip of each, with its result.
-    judged
-        Compares those results: whether they are equal, and what is otherwise.
-    prepare_ns
-        What making them ready took, where that is paid once.
-    release
-        Gives back what was made.
+    ``calls``: The way it goes now, and the remedy; `cold` for the first trip of each, with its
+        result.
+    ``judged``: Compares those results: whether they are equal, and what is otherwise.
+    ``prepare_ns``: What making them ready took, where that is paid once.
+    ``release``: Gives back what was made.
     """
 
     calls: Sequence[Call]
@@ -89,16 +84,11 @@ def trial_steps(
 ) -> Steps:
     """Make the pairs of a remedy, at least one of them, and yield before each.
 
-    Parameters
-    ----------
-    make
-        Makes both ways ready, again where an interrupt ended the trial before.
-    trial
-        Where the trips are noted; it goes on from what is there, also in the midst of a pair.
-    has_time
-        Whether another pair may begin.
-    most
-        Pairs.
+    ``make``: Makes both ways ready, again where an interrupt ended the trial before.
+    ``trial``: Where the trips are noted; it goes on from what is there, also in the midst of a
+        pair.
+    ``has_time``: Whether another pair may begin.
+    ``most``: Pairs.
     """
     __tracebackhide__ = True
     sides = make()
@@ -123,14 +113,9 @@ def trial_steps(
 class Trials:
     """The trials of a value or of a graph: an `Experiment`, whose runs are pairs of trips.
 
-    Parameters
-    ----------
-    name
-        What the document calls what is tried.
-    budget_s
-        Seconds for all of it; a pair that has begun is ended.
-    pairs
-        Pairs of each remedy; fewer where the budget ends before.
+    ``name``: What the document calls what is tried.
+    ``budget_s``: Seconds for all of it; a pair that has begun is ended.
+    ``pairs``: Pairs of each remedy; fewer where the budget ends before.
     """
 
     def __init__(self, name: str, budget_s: float, pairs: int) -> None:
@@ -147,10 +132,7 @@ class Trials:
     def steps(self) -> Steps:
         """Try what applies; an exception of a remedy stands in its row.
 
-        Raises
-        ------
-        UsageError
-            If nothing can be tried.
+        Raises ``UsageError``: If nothing can be tried.
         """
         return self._budget.during(self._steps())
 

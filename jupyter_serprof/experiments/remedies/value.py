@@ -42,17 +42,9 @@ _NOW = {
 class Tryout(Trials):
     """Trials on one value; what pickles too slowly for the budget is told instead.
 
-    Parameters
-    ----------
-    value, name, budget_s, pairs
-        As of `jupyter_serprof.try_remedies`.
-    now
-        As there; also ``out-of-band``, ``cloudpickle-out-of-band``, ``ray`` (its store).
-
-    Raises
-    ------
-    UsageError
-        For an unknown way, or a budget that is no number above 0.
+    ``value``, ``name``, ``budget_s``, ``pairs``: As of `jupyter_serprof.try_remedies`.
+    ``now``: As there; also ``out-of-band``, ``cloudpickle-out-of-band``, ``ray`` (its store).
+    Raises ``UsageError``: For an unknown way, or a budget that is no number above 0.
     """
 
     def __init__(

@@ -75,10 +75,7 @@ class GrowingBlock:
 class PickleWay:
     """By pickle or cloudpickle, in-band or out-of-band.
 
-    Attributes
-    ----------
-    reuses
-        Write into a buffer that is kept.
+    ``reuses``: Write into a buffer that is kept.
     """
 
     block: GrowingBlock

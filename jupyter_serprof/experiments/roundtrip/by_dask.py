@@ -116,10 +116,7 @@ def _client() -> Any:  # noqa: ANN401  (a distributed.Client or None)
 def _serialize(protocol: Any, value: object) -> tuple[dict[str, Any], Sequence[Any]]:  # noqa: ANN401
     """Serialize as for a worker; an error names the type only, and nothing is logged of the value.
 
-    Raises
-    ------
-    TypeError
-        If no family can take the value.
+    Raises ``TypeError``: If no family can take the value.
     """
     with _silent("distributed.protocol.pickle"):
         try:

@@ -24,18 +24,11 @@ def is_installed(library: str) -> bool:
 class Transport:
     """A way to send a value and get it back.
 
-    Attributes
-    ----------
-    hands_over_buffers
-        True if large buffers may travel out-of-band.
-    takes_functions
-        True if functions and classes of the notebook travel by value.
-    threads
-        How the names of the threads begin that unpickle for it, apart from the caller's.
-    is_extra
-        True if it takes part only when it is named.
-    latest
-        What only the transport knows of its latest round trip, which sets it anew.
+    ``hands_over_buffers``: True if large buffers may travel out-of-band.
+    ``takes_functions``: True if functions and classes of the notebook travel by value.
+    ``threads``: How the names of the threads begin that unpickle for it, apart from the caller's.
+    ``is_extra``: True if it takes part only when it is named.
+    ``latest``: What only the transport knows of its latest round trip, which sets it anew.
         ``in_band_bytes``, ``out_of_band_bytes``, ``buffers`` and ``total_bytes`` replace what the
         probes saw; ``total_bytes`` is what would go over a wire.
     """
@@ -62,10 +55,7 @@ class Transport:
 
         Here nothing can be started.
 
-        Raises
-        ------
-        ProbeUnavailable
-            If it cannot be used, with the line that helps.
+        Raises ``ProbeUnavailable``: If it cannot be used, with the line that helps.
         """
         state, reason = self.state()
         if state != "ok":
@@ -83,10 +73,7 @@ class Transport:
     def prepare(self, value: object) -> None:
         """Look at the value once before the first run, outside of the timing.
 
-        Raises
-        ------
-        Exception
-            What sending it would raise.
+        Raises ``Exception``: What sending it would raise.
         """
 
     def round_trip(self, value: object) -> object:
@@ -107,18 +94,12 @@ class TransportRuns(Runs):
     One such run alone finds cold caches, and its time is that of chance: of those in a recording
     the middle one counts, which has a trace of its own.
 
-    Attributes
-    ----------
-    checked
-        What came back from the first run.
-    facts
-        What the transport knows of the latest one.
-    took_s
-        What the latest one took with its recording; looking at what came back is no part of it.
-    loops
-        Runs in one recording; None until the first warm run told.
-    latest
-        The latest recording, also of a run that failed.
+    ``checked``: What came back from the first run.
+    ``facts``: What the transport knows of the latest one.
+    ``took_s``: What the latest one took with its recording; looking at what came back is no part of
+        it.
+    ``loops``: Runs in one recording; None until the first warm run told.
+    ``latest``: The latest recording, also of a run that failed.
     """
 
     checked: Mapping[str, Scalar] = field(default_factory=dict)

@@ -110,10 +110,7 @@ UNSTABLE_SHARE = 0.1
 class RoundTrip:
     """A round trip of one value. An `Experiment`.
 
-    Parameters
-    ----------
-    value, name, transports, repeat, detail
-        As of `jupyter_serprof.roundtrip`.
+    ``value``, ``name``, ``transports``, ``repeat``, ``detail``: As of `jupyter_serprof.roundtrip`.
     """
 
     def __init__(

@@ -55,12 +55,8 @@ def without_imports_s(trace: Trace, took_s: float) -> float:
 class SizeRecord(SweepRecord[Cell]):
     """Everything that a sweep knows so far.
 
-    Attributes
-    ----------
-    sizes
-        The real size of each that was made.
-    absent
-        The variants that cannot run here.
+    ``sizes``: The real size of each that was made.
+    ``absent``: The variants that cannot run here.
     """
 
     transports: Sequence[Transport] = ()

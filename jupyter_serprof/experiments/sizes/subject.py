@@ -35,14 +35,10 @@ _FEW, _MANY = 32, 1024
 class Generator:
     """Makes values of one kind.
 
-    Attributes
-    ----------
-    key, title
-        What one types, and what a menu shows.
-    measure
-        What the asked size is the size of: ``nbytes`` (its payload) or ``pickled`` (protocol 5).
-    make
-        Takes the size in bytes, 1 KB to 1 GB, and returns a value that is within 10 % of it.
+    ``key``, ``title``: What one types, and what a menu shows.
+    ``measure``: What the asked size is the size of: ``nbytes`` (its payload) or ``pickled``
+        (protocol 5).
+    ``make``: Takes the size in bytes, 1 KB to 1 GB, and returns a value that is within 10 % of it.
     """
 
     key: str
@@ -170,10 +166,7 @@ Maker = Callable[[float], object]
 class Subject:
     """What gives a value for each size.
 
-    Attributes
-    ----------
-    is_unknown
-        It is the user's own function, which may serialize by itself.
+    ``is_unknown``: It is the user's own function, which may serialize by itself.
     """
 
     make: Maker
@@ -186,16 +179,9 @@ class Subject:
 def subject_of(make: object) -> Subject:
     """Return what is swept.
 
-    Parameters
-    ----------
-    make
-        A function of the size; the key of a generator, whose sizes are bytes; or a value whose
-        leading rows are taken: a list, tuple, text, array, frame or table.
-
-    Raises
-    ------
-    UsageError
-        For an unknown key, and for a value that has no rows.
+    ``make``: A function of the size; the key of a generator, whose sizes are bytes; or a value
+        whose leading rows are taken: a list, tuple, text, array, frame or table.
+    Raises ``UsageError``: For an unknown key, and for a value that has no rows.
     """
     if isinstance(make, str):
         return _generated(make)
@@ -286,15 +272,10 @@ _PLAIN = (bool, int, float, complex, str, bytes, list, tuple, dict, type(None))
 class Data:
     """A variable that can be measured.
 
-    Attributes
-    ----------
-    kind
-        Its type, for people: ``ndarray float64``.
-    size_bytes
-        Of its payload; of lists of plain objects an estimate from the first of them. None where
-        nobody can say cheaply.
-    rows
-        How many leading rows can be taken; None where it has none.
+    ``kind``: Its type, for people: ``ndarray float64``.
+    ``size_bytes``: Of its payload; of lists of plain objects an estimate from the first of them.
+        None where nobody can say cheaply.
+    ``rows``: How many leading rows can be taken; None where it has none.
     """
 
     name: str

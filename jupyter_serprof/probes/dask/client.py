@@ -176,10 +176,7 @@ def _graphs(expr: Any) -> list[Any]:  # noqa: ANN401
 def client_places(note_frames: After) -> list[Place]:
     """Return the places of the client that are watched.
 
-    Parameters
-    ----------
-    note_frames
-        Called after a graph was pickled.
+    ``note_frames``: Called after a graph was pickled.
     """
     module = "distributed.client:"
     return [

@@ -50,22 +50,13 @@ _TALKS: deque[list[float]] = deque(maxlen=1_000)
 class Station:
     """One process of a cluster as the client knows it: what it noted and how its clock goes.
 
-    Attributes
-    ----------
-    offset_ns
-        Its clock minus ours; 0 if both are the same clock.
-    error_ns
-        Half the width of what remains unknown of the offset.
-    delay_s
-        What a worker added to its times at the start to have those of its scheduler.
-    delay_end_s
-        The same at the end; None if it was gone then.
-    delays
-        From when by its clock it added what, ns: each heartbeat may change it.
-    is_here
-        Whether it shares our process, and so the agent of the scheduler.
-    report
-        What its agent noted; None if it could not be asked.
+    ``offset_ns``: Its clock minus ours; 0 if both are the same clock.
+    ``error_ns``: Half the width of what remains unknown of the offset.
+    ``delay_s``: What a worker added to its times at the start to have those of its scheduler.
+    ``delay_end_s``: The same at the end; None if it was gone then.
+    ``delays``: From when by its clock it added what, ns: each heartbeat may change it.
+    ``is_here``: Whether it shares our process, and so the agent of the scheduler.
+    ``report``: What its agent noted; None if it could not be asked.
     """
 
     offset_ns: int = 0
@@ -80,19 +71,10 @@ class Station:
 class Visit:
     """The stay of the agents at one scheduler: brought, kept up, fetched, on a thread of its own.
 
-    Parameters
-    ----------
-    clients
-        The clients of that scheduler; the thread has a connection of its own.
-
-    Attributes
-    ----------
-    scheduler
-        How its clock goes; None until it answered.
-    answer
-        What `leave` of the agent gave; None until then.
-    troubles
-        What did not work.
+    ``clients``: The clients of that scheduler; the thread has a connection of its own.
+    ``scheduler``: How its clock goes; None until it answered.
+    ``answer``: What `leave` of the agent gave; None until then.
+    ``troubles``: What did not work.
     """
 
     def __init__(self, token: str, clients: Sequence[Any]) -> None:
@@ -218,10 +200,7 @@ def has_no_worker(client: Any) -> bool:  # noqa: ANN401  (a Client)
 def patience_s(began: float = math.inf) -> float:
     """Return how long a cluster may take to answer at the start and at the end, s.
 
-    Parameters
-    ----------
-    began
-        At the end: when the recording began, monotonic time, s.
+    ``began``: At the end: when the recording began, monotonic time, s.
     """
     import dask
 
@@ -233,10 +212,7 @@ def patience_s(began: float = math.inf) -> float:
 class Cluster:
     """The agents of one recording on one scheduler and its workers.
 
-    Parameters
-    ----------
-    clients
-        The ``distributed.Client`` of this process at the same scheduler; not changed.
+    ``clients``: The ``distributed.Client`` of this process at the same scheduler; not changed.
     """
 
     clients: tuple[Any, ...]

@@ -71,11 +71,8 @@ class _Kind(NamedTuple):
 class StackReader:
     """Reads stacks of one thread; remembers where the recording began, and holds no frame.
 
-    Parameters
-    ----------
-    frame
-        The innermost frame when the recording begins: the frames that are still there in a sample
-        are around the user's code, or are the code that began to record.
+    ``frame``: The innermost frame when the recording begins: the frames that are still there in a
+        sample are around the user's code, or are the code that began to record.
     """
 
     def __init__(self, frame: FrameType | None = None) -> None:
@@ -180,10 +177,7 @@ class ConstructionSampler(Probe):
     What it cannot see: what is over before the next look; where one call of compiled code goes that
     keeps the interpreter for itself (it is counted to what was seen around it).
 
-    Parameters
-    ----------
-    interval_s
-        Time between two looks, s.
+    ``interval_s``: Time between two looks, s.
     """
 
     name = "construction"

@@ -49,12 +49,8 @@ def _take_errors() -> None:
 def left_notes(clients: Sequence[Any], oldest: Sequence[Any]) -> Iterator[str]:
     """Yield what a cluster goes on with, and a line that ends it.
 
-    Parameters
-    ----------
-    clients
-        Those of one scheduler.
-    oldest
-        Name and seconds of the task that ran longest when workers were looked at last.
+    ``clients``: Those of one scheduler.
+    ``oldest``: Name and seconds of the task that ran longest when workers were looked at last.
     """
     for client in clients:
         left = {key for key, one in list(client.futures.items()) if one.status == "pending"}

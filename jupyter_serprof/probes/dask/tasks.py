@@ -35,14 +35,9 @@ _MOST_WIRES = 8_000
 def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
     """Add what the agents of a cluster noted to a run.
 
-    Parameters
-    ----------
-    run
-        Gets drafts on lanes ``scheduler`` and ``worker N/...``.
-    cluster
-        Stopped.
-    suffix
-        Tells the lanes of a second cluster apart.
+    ``run``: Gets drafts on lanes ``scheduler`` and ``worker N/...``.
+    ``cluster``: Stopped.
+    ``suffix``: Tells the lanes of a second cluster apart.
     """
     report = cluster.scheduler.report
     if report is None:

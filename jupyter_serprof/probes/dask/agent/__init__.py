@@ -199,16 +199,10 @@ def start(
 ) -> dict[str, Any]:
     """Begin to note for one recording, or renew its lease; return what is known of this process.
 
-    Parameters
-    ----------
-    clients
-        Dask's ids of the clients whose graphs are followed.
-    pid
-        Process of the client, which sees its own garbage collections.
-    running
-        When it told, by its clock, which recordings ran there, and which: older ones go.
-    server
-        The scheduler or the worker that the agent runs in.
+    ``clients``: Dask's ids of the clients whose graphs are followed.
+    ``pid``: Process of the client, which sees its own garbage collections.
+    ``running``: When it told, by its clock, which recordings ran there, and which: older ones go.
+    ``server``: The scheduler or the worker that the agent runs in.
     """
     with _LOCK:
         agent = AGENTS.get(token)

@@ -49,10 +49,7 @@ async def ask(run: Callable[..., Any], verb: str, *args: Any) -> Any:
 
     Loading and calling are one message: nobody else's recording can end in between.
 
-    Parameters
-    ----------
-    run
-        ``run_function`` of a line to a scheduler, ``run`` of one to a worker.
+    ``run``: ``run_function`` of a line to a scheduler, ``run`` of one to a worker.
     """
     name, shipped = SHIPPED
     told = (name, shipped if verb == "start" else None, verb, args)
@@ -113,10 +110,7 @@ def miss(agent: Agent, address: str) -> None:
 async def _attend(station: dict[str, Any], address: str, scheduler: Any, agent: Agent) -> None:
     """Bring the agent to a worker, renew its lease, take it away when the scheduler's is gone.
 
-    Parameters
-    ----------
-    station
-        What is known of the worker; it has the arguments of its agent's start.
+    ``station``: What is known of the worker; it has the arguments of its agent's start.
     """
     token = station["start"][0]
     try:

@@ -188,20 +188,12 @@ def text_of(section: Section, key: object) -> str:
 class ObjectBytes:
     """A large object, where it was met first, and how many task specifications hold it.
 
-    Attributes
-    ----------
-    key
-        The key of a task, or "every task" of a layer whose template holds it.
-    kind
-        Type, dtype and shape; and whether a function captures it, or a method is bound to it.
-    name
-        The variable of the notebook that it is, if it is one.
-    size_bytes
-        What it holds, as it lies in memory.
-    references
-        None if only materializing would tell, or if there was no time to count them.
-    crowd
-        A container of many small things: its bytes are those of a pickle.
+    ``key``: The key of a task, or "every task" of a layer whose template holds it.
+    ``kind``: Type, dtype and shape; and whether a function captures it, or a method is bound to it.
+    ``name``: The variable of the notebook that it is, if it is one.
+    ``size_bytes``: What it holds, as it lies in memory.
+    ``references``: None if only materializing would tell, or if there was no time to count them.
+    ``crowd``: A container of many small things: its bytes are those of a pickle.
     """
 
     layer: str

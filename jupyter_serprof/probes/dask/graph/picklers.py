@@ -21,13 +21,9 @@ _DEPTH = 20
 class Unpicklable:
     """The innermost argument of a task that cannot be pickled.
 
-    Attributes
-    ----------
-    argument
-        ``function``, ``argument 0``, ``argument name``, nested with dots; the name of a parameter
-        of an expression; empty if the value of the key itself is to blame.
-    value
-        The object, for a closer look at its attributes.
+    ``argument``: ``function``, ``argument 0``, ``argument name``, nested with dots; the name of a
+        parameter of an expression; empty if the value of the key itself is to blame.
+    ``value``: The object, for a closer look at its attributes.
     """
 
     layer: str
@@ -41,10 +37,7 @@ def find_unpicklable(graph: object, *, seconds: float = _SECONDS) -> Unpicklable
 
     No reducer of the user runs for that: one that raises is not found, its error says where.
 
-    Raises
-    ------
-    UsageError
-        If it is nothing of Dask.
+    Raises ``UsageError``: If it is nothing of Dask.
     """
     deadline = time.monotonic() + seconds
     kind = careful(by_value_pickler())

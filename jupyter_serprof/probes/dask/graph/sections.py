@@ -32,13 +32,9 @@ Item = tuple[Any, object]
 class Section:
     """Pieces of one layer that behave alike.
 
-    Attributes
-    ----------
-    times
-        How many task specifications each item gets into; 0 if it stays on the scheduler, None if
-        that cannot be told without materializing.
-    has_keys
-        True if items are named by a key of Dask, False if by an attribute or a parameter.
+    ``times``: How many task specifications each item gets into; 0 if it stays on the scheduler,
+        None if that cannot be told without materializing.
+    ``has_keys``: True if items are named by a key of Dask, False if by an attribute or a parameter.
     """
 
     layer: str
@@ -50,16 +46,9 @@ class Section:
 def sections(graph: object) -> Iterator[Section]:
     """Yield the pieces of a collection, a high level graph, an expression, or what was sent.
 
-    Parameters
-    ----------
-    graph
-        What `distributed.client.serialize` was given (also wrapped in ``ToPickle`` or
+    ``graph``: What `distributed.client.serialize` was given (also wrapped in ``ToPickle`` or
         ``Serialize``), a collection, a HighLevelGraph, or a dict of tasks.
-
-    Raises
-    ------
-    UsageError
-        If it is nothing of Dask.
+    Raises ``UsageError``: If it is nothing of Dask.
     """
     graph = sent_graph(graph)
     if ask.is_of(graph, "dask._expr", "Expr"):

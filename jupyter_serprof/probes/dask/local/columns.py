@@ -65,12 +65,8 @@ class CallColumns:
 class Log:
     """Takes records of one place from many threads, each into columns of its own.
 
-    Parameters
-    ----------
-    sink
-        Whose clock is used, and who is told of failures.
-    shortest_ns
-        Calls that took less are not kept.
+    ``sink``: Whose clock is used, and who is told of failures.
+    ``shortest_ns``: Calls that took less are not kept.
     """
 
     def __init__(self, sink: Sink, shortest_ns: int = 0) -> None:
