@@ -5,6 +5,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
+from operator import not_
 from typing import Any, TypeVar
 
 import dask.array as da
@@ -149,6 +151,22 @@ def wanted(client: Any) -> set[str]:
     return set(client.futures)
 
 
+def until(
+    is_so: Callable[[Result], object], ask: Callable[[], Result], patience_s: float = 30
+) -> Result:
+    """Ask until the answer is as wanted, or for so long; return the last answer."""
+    deadline = time.monotonic() + patience_s
+    while not is_so(answer := ask()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return answer
+
+
+def remote(function: Any, **options: Any) -> Any:
+    """Return a function or class as a remote one; Ray's types know less of it."""
+    make = import_module("ray").remote
+    return make(**options)(function) if options else make(function)
+
+
 def ours_everywhere(client: Any) -> list[list[str]]:
     """Return what there is of agents on the scheduler, on each worker and here."""
     name = agent_name()
@@ -163,9 +181,5 @@ def ours_everywhere(client: Any) -> list[list[str]]:
 
 def ours_on(client: Any, lease_s: float = 12) -> list[str]:
     """Return what is left of agents on scheduler, workers and client, after the longest lease."""
-    deadline = time.monotonic() + lease_s
-    while True:
-        left = [one for names in ours_everywhere(client) for one in names]
-        if not left or time.monotonic() > deadline:
-            return left
-        time.sleep(0.05)
+    ask = lambda: [one for names in ours_everywhere(client) for one in names]  # noqa: E731
+    return until(not_, ask, lease_s)

@@ -170,9 +170,7 @@ def test_a_scheduler_that_was_gone_before_is_named(tmp_path: Any) -> None:
         Client(cluster.address, set_as_default=False) as client,
     ):
         cluster.scheduler.kill()
-        deadline = time.monotonic() + 30
-        while client.status == "running" and time.monotonic() < deadline:
-            time.sleep(0.01)
+        seen.until(operator.not_, lambda: client.status == "running")
 
         with record("gone") as recording, suppress(Exception):
             client.submit(operator.neg, 1).result(timeout=1)
@@ -330,11 +328,8 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
         assert all(places())
 
         client.close()
-        deadline = time.monotonic() + 30
-        while any(places()) and time.monotonic() < deadline:
-            time.sleep(0.05)
 
-        assert not any(places())
+        assert not any(seen.until(lambda found: not any(found), places))
     cluster.stop(time.monotonic() + 60)
     assert len(cluster.trouble) == 1
     assert not load_agent().is_running()

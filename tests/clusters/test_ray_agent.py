@@ -6,7 +6,8 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import not_
 from typing import Any, cast
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 import ray
 
-from clusters.seen import attempts, column, has_row, probe, recorded, row, spans
+from clusters.seen import attempts, column, has_row, probe, recorded, remote, row, spans, until
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Span, Trace
 from jupyter_serprof.probes.ray import agents as ray_agents
@@ -23,12 +24,6 @@ from jupyter_serprof.probes.ray.agents import shipped_agent
 from jupyter_serprof.probes.ray.folding import fold_tasks
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
-
-_PATIENCE_S = 30
-
-
-def _remote(function: Any, **options: Any) -> Any:
-    return ray.remote(**options)(function) if options else ray.remote(function)
 
 
 def _slow() -> Callable[[str, float], Any]:
@@ -78,14 +73,6 @@ def _look() -> Callable[..., list[str]]:
     return look
 
 
-def _left(ask: Callable[[], list[str]]) -> list[str]:
-    """Return what is left of the agent when it had time to leave."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while (left := ask()) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return left
-
-
 def _road(trace: Trace, name: str) -> list[Span]:
     """Return the steps of a task from its first state to the last one, in order."""
     steps = ("schedule", "load", "arguments", "execute", "outputs", "reply")
@@ -102,7 +89,7 @@ def _inside(trace: Trace, stage: str) -> int:
 def test_the_stages_of_a_task_follow_each_other_to_the_nanosecond() -> None:
     """From the first state to the last one; the parts of the schedule are all of it."""
 
-    @_remote
+    @remote
     def work(value: Any) -> Any:
         return value
 
@@ -136,11 +123,11 @@ def test_the_agent_is_nothing_that_the_user_serialized() -> None:
 def test_what_is_slow_inside_of_a_task_is_told_apart() -> None:
     """Its argument, its body, a nested put and get, its result: each has what it took."""
 
-    @_remote
+    @remote
     def produce() -> None:
         time.sleep(0.25)
 
-    @_remote
+    @remote
     def work(_: Any, make: Callable[..., Any]) -> Any:
         reference = produce.remote()
         ray.put(make("__getstate__", 0.04))
@@ -174,12 +161,12 @@ def test_what_is_slow_inside_of_a_task_is_told_apart() -> None:
 def test_an_argument_a_full_cluster_and_a_queue_are_told_apart() -> None:
     """Waiting for the producer of an argument, for a worker and for an actor are not one thing."""
 
-    @_remote
+    @remote
     def sleep(seconds: float, *_: Any) -> float:
         time.sleep(seconds)
         return seconds
 
-    @_remote
+    @remote
     class Actor:
         def sleep(self, seconds: float) -> float:
             time.sleep(seconds)
@@ -204,7 +191,7 @@ def test_an_argument_a_full_cluster_and_a_queue_are_told_apart() -> None:
 def test_attempts_of_a_task_are_told_apart(tmp_path: Any) -> None:
     """One that failed and was tried again: each attempt has what was seen in it."""
 
-    @_remote
+    @remote
     def once(folder: Any, make: Any) -> int:
         ray.put(make)
         if not (folder / "tried").exists():
@@ -230,7 +217,7 @@ def test_the_agent_leaves_workers_as_they_were(kind: str) -> None:
     """Functions and actors from before the recording are met too; afterwards nothing is there."""
     look = _look()
 
-    @_remote
+    @remote
     def task() -> list[str]:
         return look()
 
@@ -243,7 +230,7 @@ def test_the_agent_leaves_workers_as_they_were(kind: str) -> None:
             return look()
 
     options = {"max_concurrency": 2} if kind == "threads" else {}
-    made = _remote(Awaited if kind == "asyncio" else Actor, **options or {"num_cpus": 0})
+    made = remote(Awaited if kind == "asyncio" else Actor, **options or {"num_cpus": 0})
     call = task.remote if kind == "task" else cast("Any", made).remote().ask.remote
     before, keys = ray.get(call()), _keys_of_recordings()
 
@@ -252,9 +239,7 @@ def test_the_agent_leaves_workers_as_they_were(kind: str) -> None:
     assert before == []
     assert all(during)
     assert probe(trace).level.endswith("agent + events: 4 of 4 tasks seen")
-    assert (
-        _left(lambda: [one for found in ray.get([call() for _ in range(4)]) for one in found]) == []
-    )
+    assert until(not_, lambda: [*chain(*ray.get([call() for _ in range(4)]))]) == []
     assert _keys_of_recordings() <= keys
 
 
@@ -267,7 +252,7 @@ def test_a_function_keeps_its_id_and_its_state() -> None:
     """What workers know of a function from before is what the recording calls."""
     calls: list[int] = []
 
-    @_remote
+    @remote
     def count() -> int:
         calls.append(1)
         return len(calls)
@@ -292,25 +277,25 @@ def _failures(call: Callable[[], Any]) -> str:
 def test_tracebacks_of_the_user_are_as_without() -> None:
     """Errors in a body, an argument, a result, a nested get, an import: no frame of ours."""
 
-    @_remote
+    @remote
     def fail() -> None:
         raise ValueError
 
-    @_remote
+    @remote
     def nested() -> None:
         ray.get(fail.remote())
 
-    @_remote
+    @remote
     def unpicklable() -> Any:
         import threading
 
         return threading.Lock()
 
-    @_remote
+    @remote
     def importing() -> None:
         import no_such_module_at_all  # type: ignore[import-not-found]  # noqa: F401
 
-    @_remote
+    @remote
     class Actor:
         def __init__(self, way: str) -> None:
             if way == "init":
@@ -344,8 +329,8 @@ def test_an_agent_that_cannot_run_changes_no_result(
 
     def broken() -> Any:
         loader, name, magic, parts = shipped_agent.__wrapped__()
-        name += uuid4().hex
-        return loader, name, magic, {**parts, "hooks": ("1 / 0", compile_marshalled("1 / 0"))}
+        code = marshal.dumps(compile("1 / 0", "broken", "exec"))
+        return loader, name + uuid4().hex, magic, {**parts, "hooks": ("1 / 0", code)}
 
     def refuse(*_: object) -> None:
         raise RuntimeError
@@ -355,7 +340,7 @@ def test_an_agent_that_cannot_run_changes_no_result(
     else:
         monkeypatch.setattr(ray_agents, "_brought", refuse)
 
-    @_remote
+    @remote
     def double(value: int) -> int:
         return 2 * value
 
@@ -366,10 +351,6 @@ def test_an_agent_that_cannot_run_changes_no_result(
     (said,) = probe(trace).unseen
     why = "ZeroDivisionError in a worker" if how == "broken" else "RuntimeError in refuse"
     assert said.startswith(f"inside of 4 tasks ({why}")
-
-
-def compile_marshalled(source: str) -> bytes:
-    return marshal.dumps(compile(source, "broken", "exec"))
 
 
 @pytest.mark.parametrize(
@@ -397,7 +378,7 @@ def test_actors_that_stay_or_bound_their_calls_are_let_alone(options: dict[str, 
 def test_a_worker_that_is_killed_takes_only_its_own_notes_along(tmp_path: Any) -> None:
     """The task is tried again on another one, as without a recording; the picture has both."""
 
-    @_remote
+    @remote
     def dies_once(folder: Any) -> int:
         if not (folder / "died").exists():
             (folder / "died").touch()
@@ -423,11 +404,11 @@ def test_totals_are_exact_where_few_tasks_are_kept_with_their_details(
     """Of each function and worker the 5 slowest and 20 that are drawn; the table has them all."""
     monkeypatch.setattr(fold_tasks, "__defaults__", (1_000,))
 
-    @_remote
+    @remote
     def many(value: int) -> Any:
         return ray.get(ray.put(value))
 
-    @_remote
+    @remote
     def few(seconds: float) -> None:
         time.sleep(seconds)
 
@@ -463,7 +444,7 @@ def test_a_task_that_ray_tells_no_events_of_is_told_by_its_agent(
     """As Ray Serve has it: the road is there, without what only events tell."""
     monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 2)
 
-    @_remote
+    @remote
     def work(value: Any) -> Any:
         return ray.get(ray.put(value))
 
@@ -482,7 +463,7 @@ def test_a_task_that_ray_tells_no_events_of_is_told_by_its_agent(
 def test_the_headline_of_a_first_task_says_what_its_worker_did() -> None:
     """A process that starts and imports is not "Schedule"."""
 
-    @_remote
+    @remote
     def first(values: Any) -> int:
         return len(values)
 
@@ -498,7 +479,7 @@ def test_the_headline_of_a_first_task_says_what_its_worker_did() -> None:
 def test_the_items_of_a_generator_are_told_apart_from_what_happens_to_them() -> None:
     """What its code takes, and storing them or waiting for who takes them; errors as without."""
 
-    @_remote
+    @remote
     def items(count: int) -> Iterator[int]:
         for number in range(count):
             time.sleep(0.02)
@@ -531,7 +512,7 @@ def test_the_items_of_a_generator_are_told_apart_from_what_happens_to_them() -> 
 def test_a_generator_gets_what_ray_sends_it() -> None:
     """Ray tells a generator how long its last item took to store: Ray Data counts on it."""
 
-    @_remote
+    @remote
     def told() -> Iterator[str]:
         sent = yield "first"
         yield type(sent).__name__

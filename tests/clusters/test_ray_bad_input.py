@@ -84,14 +84,8 @@ def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
     (wait,) = spans(trace, "ray.fetch")
     assert wait.duration_ns >= 190e6
     # Who waits for a task that was sent before waits for it to execute.
-    assert (
-        sum(
-            each.self_ns
-            for each in (trace.waterfall.rows if trace.waterfall else ())
-            if each.stage.startswith("ray.")
-        )
-        >= 190e6
-    )
+    rows = trace.waterfall.rows if trace.waterfall else ()
+    assert sum(each.self_ns for each in rows if each.stage.startswith("ray.")) >= 190e6
     ray.get(reference)
 
 

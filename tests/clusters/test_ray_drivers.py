@@ -3,21 +3,20 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import not_
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 import ray
 
-from clusters.seen import probe, recorded, spans
+from clusters.seen import probe, recorded, spans, until
 from jupyter_serprof.probes.ray.agent.contact import SPACE
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
-_PATIENCE_S = 60
 #: A program that records beside this one; it says what it does by files, and waits for others.
 _HEAD = """
 import json, sys, time
@@ -88,11 +87,7 @@ def _program(folder: Path, code: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _told(folder: Path, name: str, process: subprocess.Popen[bytes]) -> str:
-    deadline = time.monotonic() + _PATIENCE_S
-    while not (folder / name).exists():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(bool, lambda: (folder / name).exists() or process.poll() is not None, 60)
     return (folder / name).read_text()
 
 
@@ -130,16 +125,14 @@ def test_a_program_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
         process.kill()
         process.wait()
 
-        deadline = time.monotonic() + _PATIENCE_S
         keeper: Any = ray.get_actor("keeper", namespace="kept")
         found: list[str] = ray.get(keeper.value.remote())
         ray.kill(keeper)
-        while _keys_of(job) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        keys = until(not_, lambda: _keys_of(job))
 
     assert during
     assert found == []
-    assert _keys_of(job) == []
+    assert keys == []
 
 
 def _keys_of(job: str) -> list[bytes]:

@@ -72,8 +72,10 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_tasks, "time", clock)
 
 
-def _run() -> Page:
-    return Page(start=_START, end=_END, wall_offset=0, drafts=[], lanes={})
+def _added(*given: Any, **facts: Any) -> tuple[str, Page]:
+    """Return what is missing of tasks that were submitted in a run, and the run."""
+    run = Page(start=_START, end=_END, wall_offset=0, drafts=[], lanes={}, **facts)
+    return add_task_spans(run, *given).missing, run
 
 
 def _executed(run: Page) -> dict[str, tuple[float, float]]:
@@ -147,9 +149,8 @@ def test_of_all_tasks_those_of_the_run_are_shown(
 ) -> None:
     """Whichever order they report in."""
     reads += [[_task(name.encode(), **known) for name, known in look] for look in looks]
-    run = _run()
 
-    note = add_task_spans(run, ours).missing
+    note, run = _added(ours)
 
     assert note == ""
     assert _executed(run) == executed
@@ -184,9 +185,8 @@ def test_events_are_read_by_the_name_that_this_ray_has(
     state = type("State", (_State,), {**STATES[version], "event": event})()
     monkeypatch.setattr(ray_tasks, "pending_tasks", set)
     monkeypatch.setitem(sys.modules, "ray._private.state", SimpleNamespace(state=state))
-    run = _run()
 
-    note = add_task_spans(run, [b"ours"]).missing
+    note, run = _added([b"ours"])
 
     assert note == ""
     assert _executed(run) == {"ours": (111, 112)}
@@ -207,11 +207,8 @@ def test_a_task_that_does_not_report_is_counted_and_ends_when_it_did(
             _task(b"reported", **known, execute=(121, 125), FINISHED=126),
         ]
     )
-    run = _run()
 
-    note = add_task_spans(
-        run, [b"finished", b"failed", b"running", b"reported", b"unheard"]
-    ).missing
+    note, run = _added([b"finished", b"failed", b"running", b"reported", b"unheard"])
 
     assert note.startswith("4 of 5 tasks")
     assert _executed(run) == {
@@ -234,9 +231,8 @@ def test_a_task_whose_steps_are_lost_ran_as_long_as_its_like(reads: list[list[An
             ("module.short", "ray.execute", 90),
         )
     }
-    run = _run()
 
-    add_task_spans(run, [b"call", b"other", b"short"], lambda: Notes(totals=totals))
+    _, run = _added([b"call", b"other", b"short"], lambda: Notes(totals=totals))
 
     assert _executed(run) == {"call": (120, 123), "other": (120, 190), "short": (120, 190)}
     replies = {draft.name: draft.start / _MS for draft in run.drafts if draft.stage == "ray.reply"}
@@ -257,9 +253,8 @@ def test_a_look_that_takes_too_long_takes_nothing_away(
         return told
 
     monkeypatch.setattr(ray_tasks, "asked", ask)
-    run = _run()
 
-    note = add_task_spans(run, [b"seen", b"unheard"]).missing
+    note, run = _added([b"seen", b"unheard"])
 
     assert note.startswith("1 of 2 tasks")
     assert _executed(run) == {"seen": (121, 125)}
@@ -274,9 +269,8 @@ def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]
     reads.append([_task(b"task", **known, is_over=False)])
     known["store_outputs"] = (120, 123)
     reads.append([_task(b"task", **known)])
-    run = _run()
 
-    note = add_task_spans(run, [b"task"]).missing
+    note, run = _added([b"task"])
 
     assert note == ""
     assert {draft.stage: draft.end / _MS for draft in run.drafts} == {
@@ -293,9 +287,8 @@ def test_what_still_runs_is_not_waited_for(reads: list[list[Any]]) -> None:
     nested = _task(b"nested", parent=b"over", PENDING_ARGS_AVAIL=119, RUNNING=120)
     later = _task(b"pending", PENDING_ARGS_AVAIL=115, RUNNING=120)
     reads += [[over, nested], [over, nested, later]]
-    run = _run()
 
-    note = add_task_spans(run, [b"over", b"pending"]).missing
+    note, run = _added([b"over", b"pending"])
 
     assert note.startswith("2 of 3 tasks")
     assert _executed(run) == {"over": (111, 112), "nested": (120, 200)}
@@ -309,9 +302,8 @@ def test_a_task_whose_workers_died_was_with_them(reads: list[list[Any]]) -> None
     ]
     reads += [[*tries, _task(b"task", PENDING_ARGS_AVAIL=140)]]
     reads += [[*tries, _task(b"task", PENDING_ARGS_AVAIL=140, execute=(141, 150), FAILED=151)]]
-    run = _run()
 
-    note = add_task_spans(run, [b"task"]).missing
+    note, run = _added([b"task"])
 
     executed = [draft for draft in run.drafts if draft.stage == "ray.execute"]
     assert note == ""
@@ -327,10 +319,8 @@ def test_who_pressed_ctrl_c_waits_for_no_report(reads: list[list[Any]]) -> None:
     """One look: what has not reported is counted."""
     known: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "execute": (111, 112)}
     reads += [[_task(b"early", **known)], [_task(name, **known) for name in (b"early", b"late")]]
-    run = _run()
-    run.is_interrupted = True
 
-    note = add_task_spans(run, [b"early", b"late"]).missing
+    note, run = _added([b"early", b"late"], is_interrupted=True)
 
     assert set(_executed(run)) == {"early"}
     assert note == "1 of 2 tasks, which had not reported when the run was frozen"

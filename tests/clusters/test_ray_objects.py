@@ -16,14 +16,13 @@ import pytest
 import ray
 
 import jupyter_serprof as sp
-from clusters.seen import column, table
+from clusters.seen import column, remote, table, until
 from jupyter_serprof.model import ProbeUnavailable, Trace, UsageError
 from jupyter_serprof.probes.ray import holders, stores
 from jupyter_serprof.views.text import text
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
-_PATIENCE_S = 30
 _COUNT = 200_000
 #: Of an array of so many floats in a store: with what Ray writes beside it.
 _BYTES = 8 * _COUNT + 251
@@ -31,10 +30,6 @@ _BYTES = 8 * _COUNT + 251
 
 def _array(count: int = _COUNT) -> Any:
     return np.ones(count)
-
-
-def _remote(function: Any, **options: Any) -> Any:
-    return ray.remote(**options)(function) if options else ray.remote(function)
 
 
 def _core() -> Any:
@@ -56,12 +51,7 @@ def _row(document: Trace, path: str) -> dict[str, Any]:
 
 def _told(names: Mapping[str, object], wanted: Callable[[Trace], object]) -> Trace:
     """Return what is told once it is as wanted: workers report their references a little later."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        document = sp.objects(names=names)
-        if wanted(document) or time.monotonic() > deadline:
-            return document
-        time.sleep(0.1)
+    return until(wanted, lambda: sp.objects(names=names))
 
 
 _OTHERS: list[str] = []
@@ -77,7 +67,7 @@ def _empty_store() -> None:
 
 
 def _list() -> tuple[dict[str, object], str, str]:
-    make = _remote(lambda: np.ones(_COUNT), num_cpus=0)
+    make = remote(lambda: np.ones(_COUNT), num_cpus=0)
     refs = [make.options(name="make").remote() for _ in range(2)]
     ray.wait(refs, num_returns=2)
     return {"refs": refs}, "by variable refs", "del refs"
@@ -135,7 +125,7 @@ def _holder() -> Any:
         def use(self, refs: Any) -> None:
             self.kept = ray.get(refs)
 
-    return _remote(Holder, num_cpus=0).remote()
+    return remote(Holder, num_cpus=0).remote()
 
 
 @pytest.mark.parametrize("method", ["refer", "use"])
@@ -160,7 +150,7 @@ def test_an_argument_of_a_task_that_is_not_over_is_told_with_the_task(tmp_path: 
         while not go.exists():
             time.sleep(0.01)
 
-    ref = _remote(await_go, num_cpus=0).remote(_array())
+    ref = remote(await_go, num_cpus=0).remote(_array())
     named = "as argument of await_go"
     document = _told({"ref": ref}, lambda told: named in _kept(told))
     go.touch()
@@ -172,7 +162,7 @@ def test_an_argument_of_a_task_that_is_not_over_is_told_with_the_task(tmp_path: 
 
 def test_a_loop_of_puts_and_gets_keeps_its_last_turn() -> None:
     """The program of ray#31421: what its variables name is all that there is."""
-    process = _remote(lambda _: np.ones(_COUNT), num_cpus=0)
+    process = remote(lambda _: np.ones(_COUNT), num_cpus=0)
     for _ in range(3):
         data = ray.put(_array())
         ref = process.remote(data)
@@ -192,7 +182,7 @@ def test_makers_sizes_and_lines_are_told() -> None:
     def putter() -> list[Any]:
         return [ray.put(np.ones(200_000))]
 
-    make = _remote(putter, num_cpus=0)
+    make = remote(putter, num_cpus=0)
     earlier = ray.put(_array())
     with sp.record():
         ref = ray.put(_array())
@@ -276,6 +266,7 @@ def test_the_lines_that_are_noted_are_bounded(monkeypatch: pytest.MonkeyPatch) -
 
 
 _SPILLS = """
+import os, threading
 import numpy as np, ray
 from ray.cluster_utils import Cluster
 import jupyter_serprof as sp
@@ -285,6 +276,15 @@ nodes.add_node(**node, resources={"far": 1})
 ray.init(nodes.address, log_to_driver=False)
 make = ray.remote(resources={"far": 1})(lambda: np.ones(5_000_000))
 ray.get(make.remote())
+size = ray.remote(resources={"far": 1})(lambda table: table.nbytes)
+table = ray.put(np.ones(3_000_000))
+before = len(os.listdir("/proc/self/fd")), threading.active_count()
+with sp.record("pull") as recording:
+    ray.get(size.remote(table))
+pulls = [s for s in recording.trace.spans if s.stage == "ray.arguments.pull"]
+left = len(os.listdir("/proc/self/fd")), threading.active_count()
+print(repr(([(s.name, s.size_bytes - 24_000_000 < 1_000) for s in pulls], left == before)))
+del table
 keep = []
 with sp.record("fill") as recording:
     for at in range(12):
@@ -303,7 +303,8 @@ for ref in (*keep, far):  # of what is on disk some may be in memory still
         ray.get(ref)
     row = max(recording.trace.waterfall.rows, key=lambda row: row.self_ns)
     told[row.stage] = recording.trace.summary.headline.partition("% ")[2]
-print(repr((told["ray.restore"], told["ray.pull"])))
+heads = [told[stage].partition(" at ") for stage in ("ray.restore", "ray.pull")]
+print(repr((*[head for head, _, _ in heads], all(rate for _, _, rate in heads))))
 ray.shutdown()
 nodes.shutdown()
 """
@@ -325,10 +326,11 @@ def test_a_store_that_is_full_tells_who_fills_it(tmp_path: Path) -> None:
     ran = subprocess.run(run, env=own, capture_output=True, text=True, check=False, timeout=200)
 
     lines = [line for line in ran.stdout.splitlines() if line[:1] in "[(" or line.isdigit()]
-    assert len(lines) == 4, ran.stderr[-2_000:]
-    told, (waited, headline), spilled, got = map(ast.literal_eval, lines)
+    assert len(lines) == 5, ran.stderr[-2_000:]
+    pulled, told, (waited, headline), spilled, got = map(ast.literal_eval, lines)
+    assert pulled == ([("<lambda>", True)], True)
     assert headline == f"120 MB of 160 MB: {_FILLED}"
-    assert got == ("Restore from disk, 10.0 MB", "Pull from node, 40.0 MB")
+    assert got == ("Restore from disk, 10.0 MB", "Pull from node, 40.0 MB", True)
     assert spilled > 0
     assert waited > 1 / 3
     [(because, remedy, share)] = told

@@ -11,16 +11,12 @@ import numpy as np
 import pytest
 import ray
 
-from clusters.seen import attempts, detail, findings, has_row, probe, recorded, row, spans
+from clusters.seen import attempts, detail, findings, has_row, probe, recorded, remote, row, spans
 from jupyter_serprof.model import Summary, Trace
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
 _ROAD = ("ray.schedule", "ray.arguments", "ray.execute", "ray.outputs")
-
-
-def _remote(function: Any) -> Any:
-    return ray.remote(function)
 
 
 def _captured(trace: Trace) -> dict[str, int]:
@@ -31,7 +27,7 @@ def _captured(trace: Trace) -> dict[str, int]:
 def test_the_road_of_a_task_lies_on_worker_lanes() -> None:
     """Schedule, arguments, execute and outputs follow each other, where they happened."""
 
-    @_remote
+    @remote
     def double(values: Any) -> Any:
         return values * 2
 
@@ -57,7 +53,7 @@ def test_the_road_of_a_task_lies_on_worker_lanes() -> None:
 def test_a_large_argument_is_stored_by_the_submission() -> None:
     """An argument above 100 kB is copied into the store while the task is submitted."""
 
-    @_remote
+    @remote
     def size(values: Any) -> int:
         return len(values)
 
@@ -74,7 +70,7 @@ def test_a_large_argument_is_stored_by_the_submission() -> None:
 def test_the_same_argument_of_five_tasks_is_found() -> None:
     """Five tasks with one array serialize it five times; the remedy is one put."""
 
-    @_remote
+    @remote
     def size(values: Any) -> int:
         return len(values)
 
@@ -90,7 +86,7 @@ def test_the_same_argument_of_five_tasks_is_found() -> None:
 def test_small_arguments_leave_no_markers() -> None:
     """Ray's own markers of arguments are not shown as the user's data."""
 
-    @_remote
+    @remote
     def nothing(*_: object, **__: object) -> None:
         return None
 
@@ -102,7 +98,7 @@ def test_small_arguments_leave_no_markers() -> None:
 def test_a_function_is_exported_once() -> None:
     """The first call pickles and publishes the function; the second shows no export at all."""
 
-    @_remote
+    @remote
     def nothing() -> None:
         return None
 
@@ -116,15 +112,23 @@ def test_a_function_is_exported_once() -> None:
 TABLE = np.arange(500_000)
 
 
-def test_a_captured_global_is_named() -> None:
-    """A remote function that uses a large global: the export says which, and how large."""
+def test_what_a_function_or_class_captures_is_named() -> None:
+    """A large global of a remote function, a variable of an actor's method, and how large."""
+    table = TABLE
 
-    @_remote
+    @remote
     def look_up() -> int:
         return int(TABLE[3])
 
+    @remote
+    class LookUp:
+        def at(self, i: int) -> int:
+            return int(table[i])
+
+    _, actor = recorded(lambda: ray.get(cast("Any", LookUp).remote().at.remote(3)))
     _, trace = recorded(lambda: ray.get(look_up.remote()))
 
+    assert _captured(actor) == {"table": TABLE.nbytes}
     assert _captured(trace) == {"TABLE": TABLE.nbytes}
     (finding,) = findings(trace, "ray.captured-variable")
     assert "TABLE" in finding.title
@@ -133,7 +137,7 @@ def test_a_captured_global_is_named() -> None:
 def test_an_actor_is_exported_created_and_called() -> None:
     """Creation and method calls are submissions; both have their road on the worker."""
 
-    @_remote
+    @remote
     class Counter:
         def __init__(self, values: Any) -> None:
             self.count = len(values)
@@ -157,20 +161,6 @@ def test_an_actor_is_exported_created_and_called() -> None:
     assert probe(trace).unseen == ()
 
 
-def test_what_an_actor_class_captures_is_named() -> None:
-    """The methods of an actor class carry their variables as functions do."""
-    table = TABLE
-
-    @_remote
-    class LookUp:
-        def at(self, i: int) -> int:
-            return int(table[i])
-
-    _, trace = recorded(lambda: ray.get(cast("Any", LookUp).remote().at.remote(3)))
-
-    assert _captured(trace) == {"table": TABLE.nbytes}
-
-
 def _until() -> Callable[[Path], None]:
     """Return what waits for a file; made in here it travels by value: workers lack this module."""
 
@@ -185,7 +175,7 @@ def test_tasks_in_parallel_are_busy_beside_the_wall_time(tmp_path: Path) -> None
     """Two tasks that sleep 300 ms at once: twice the work, once the wall time."""
     until = _until()
 
-    @_remote
+    @remote
     def sleepy(me: int) -> None:
         (tmp_path / str(me)).touch()
         until(tmp_path / str(1 - me))
@@ -206,7 +196,7 @@ def test_tasks_in_parallel_are_busy_beside_the_wall_time(tmp_path: Path) -> None
 def test_a_wait_for_what_was_sent_before_is_for_its_tasks() -> None:
     """By get, wait and await; where others are sent, only those that ended meanwhile count."""
 
-    @_remote
+    @remote
     def slow(seconds: float) -> float:
         time.sleep(seconds)
         return seconds

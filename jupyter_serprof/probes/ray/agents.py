@@ -23,6 +23,7 @@ from jupyter_serprof.capture.recorder import active_recorders, describe_failure
 from jupyter_serprof.probes.ray.agent.contact import OPEN, SPACE, Contact
 from jupyter_serprof.probes.ray.agent.notes import bridge
 from jupyter_serprof.probes.ray.alive import has_raylet
+from jupyter_serprof.probes.ray.arrivals import Arrivals, Pulls
 from jupyter_serprof.probes.shipping import Shipped, shipped
 
 #: Each module after those that it imports.
@@ -44,14 +45,9 @@ def shipped_agent() -> Shipped:
 class Attempt(NamedTuple):
     """An attempt of a task as its worker noted it; times are ns of the recorder's clock.
 
-    Attributes
-    ----------
-    worker
-        The id of the worker.
-    loading
-        When its function began to be loaded; None if it was there.
-    spans
-        Each (stage, start, end, bytes).
+    ``worker``: The id of the worker.
+    ``loading``: When its function began to be loaded; None if it was there.
+    ``spans``: Each (stage, start, end, bytes).
     """
 
     ident: bytes
@@ -70,20 +66,13 @@ class Attempt(NamedTuple):
 class Notes:
     """What the agents of a recording noted.
 
-    Attributes
-    ----------
-    attempts
-        Those that were kept with their details.
-    counts
-        How many attempts there were, by function; exact.
-    totals
-        By function and stage: how often, ns in all, ns at most, bytes; exact.
-    begun
-        When each worker's process was made, by its id, ns of the recorder's clock.
-    troubles
-        What did not work, in words.
-    is_awaited
-        Whether an agent may be there that has not told anything yet.
+    ``attempts``: Those that were kept with their details.
+    ``counts``: How many attempts there were, by function; exact.
+    ``totals``: By function and stage: how often, ns in all, ns at most, bytes; exact.
+    ``begun``: When each worker's process was made, by its id, ns of the recorder's clock.
+    ``troubles``: What did not work, in words.
+    ``is_awaited``: Whether an agent may be there that has not told anything yet.
+    ``pulls``: Tells when the arguments of a task came to its node.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -92,6 +81,7 @@ class Notes:
     begun: dict[bytes, int] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
     is_awaited: bool = False
+    pulls: Pulls | None = None
 
     @property
     def count(self) -> int:
@@ -126,7 +116,7 @@ class Agents:
     """The agents of the recordings that run in this process now."""
 
     def __init__(self) -> None:
-        self.users = 0
+        self.users, self.arrivals = 0, Arrivals()
         self.contacts: dict[Any, Contact] = {}
         self.troubles: list[str] = []
         self._lock = Lock()
@@ -149,7 +139,11 @@ class Agents:
         with self._lock:
             if worker.mode != sys.modules["ray"].SCRIPT_MODE:
                 return None
-            return self.contacts.setdefault(worker.current_cluster_and_job, _brought(worker))
+            home = worker.current_cluster_and_job
+            if home not in self.contacts:
+                self.contacts[home] = _brought(worker)
+                self.arrivals.begin(worker)
+            return self.contacts[home]
 
     def fail(self, error: Exception) -> None:
         """Stay away from now on; the road of tasks says why."""
@@ -159,6 +153,7 @@ class Agents:
     def leave(self) -> None:
         """Give the functions their own ids back, and let the agents go."""
         self._is_off = True
+        self.arrivals.stop()
         for contact in self.contacts.values():
             contact.leave()
             self._drop(contact, contact.key, is_prefix=False)
@@ -175,12 +170,10 @@ class Agents:
     def notes(self, wall_offset: int) -> Notes:
         """Return what the agents have noted until now.
 
-        Parameters
-        ----------
-        wall_offset
-            Added to a time of the recorder's clock it gives the time of day, ns.
+        ``wall_offset``: Added to a time of the recorder's clock it gives the time of day, ns.
         """
         found = Notes(troubles=list(self.troubles), is_awaited=bool(self.contacts))
+        found.pulls = self.arrivals.pulls
         for contact in self.contacts.values():
             for at, packed in self._reports(contact):
                 kind, _, worker = at.removeprefix(contact.key + b":").partition(b":")
@@ -200,7 +193,8 @@ class Agents:
         return [(at, one) for at, one in packed if one is not None]
 
     def keep(self) -> None:
-        """Keep the reports of a job that is about to end."""
+        """Keep the reports of a job that is about to end, and ask nothing of it any more."""
+        self.arrivals.stop()
         for contact in self.contacts.values():
             self._taken[contact.key] = self._reports(contact)
 
@@ -290,6 +284,17 @@ def meet_actor(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
     """Meet an actor that is about to be called."""
     _met(lambda contact: contact.meet_actor(args[0]))
     return args, kwargs, None
+
+
+def note_given(task: bytes | None, args: Any, kwargs: Any) -> bytes | None:  # noqa: ANN401
+    """Note which objects a task takes that was submitted just now; return the task."""
+    _met(lambda _: _CURRENT[0].arrivals.note(task, args, kwargs))
+    return task
+
+
+def cluster_joined(*_: object) -> None:
+    """Be there from the beginning of a cluster."""
+    _met(lambda _: None)
 
 
 def function_published(function: object) -> None:

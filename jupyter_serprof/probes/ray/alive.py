@@ -13,9 +13,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread, get_ident
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jupyter_serprof.capture.interrupts import is_pressed
 from jupyter_serprof.capture.recorder import OWN_THREADS
@@ -92,10 +93,7 @@ def _silence(address: object) -> str:
 def silence_note(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     """Say of a recording which processes of Ray were dead when it began, died in it or are silent.
 
-    Parameters
-    ----------
-    before, now
-        `silent_processes` when it began and when it is frozen.
+    ``before``, ``now``: `silent_processes` when it began and when it is frozen.
     """
     died = [name for name in now if now[name] == _DEAD != before.get(name)]
     dead = died or [name for name in now if now[name] == _DEAD]
@@ -106,10 +104,8 @@ def silence_note(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 def asked(ask: Callable[[], _Answer], until: float) -> _Answer:
     """Ask on a thread that is left to itself if it takes too long: a late answer goes nowhere.
 
-    Raises
-    ------
-    TimeoutError, InterruptedError
-        If there is no answer in time, or Ctrl-C waits to be heard.
+    Raises ``TimeoutError``, ``InterruptedError``: If there is no answer in time, or Ctrl-C waits to
+        be heard.
     """
     answer: Future[_Answer] = Future()
 
@@ -128,3 +124,24 @@ def asked(ask: Callable[[], _Answer], until: float) -> _Answer:
     if is_pressed():
         raise InterruptedError
     return answer.result(0)
+
+
+def own_state() -> Any:  # noqa: ANN401  (Ray has no types here)
+    """Return what reads the tables of the GCS; None: Ray does not run."""
+    shared: Any = getattr(sys.modules.get("ray._private.state"), "state", None)
+    if getattr(shared, "gcs_options", None) is None:
+        return None
+    # One of our own: whoever waits in Ray's own one holds a lock that a shutdown needs.
+    state = type(shared)()
+    state._initialize_global_state(shared.gcs_options)  # noqa: SLF001  (Ray's)
+    return state
+
+
+def pending_tasks() -> set[bytes]:
+    """Return the tasks that are not over, as this process, their owner, knows; none in doubt."""
+    with suppress(Exception):  # private to Ray
+        ray, worker = sys.modules["ray"], sys.modules["ray._private.worker"].global_worker
+        driver = ray.TaskID.for_driver_task(worker.current_job_id)
+        ids = worker.core_worker.get_pending_children_task_ids(driver)
+        return {bytes(each.binary()) for each in ids}
+    return set()

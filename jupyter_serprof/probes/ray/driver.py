@@ -26,14 +26,8 @@ from jupyter_serprof.objects.ask import holds_objects, is_array, is_exactly, is_
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.looks import looking
 from jupyter_serprof.probes.pickle import complete_pickles, keep_refused, pickle_places
-from jupyter_serprof.probes.ray.agents import (
-    Agents,
-    drop_own_calls,
-    forget_agents,
-    join,
-    quit_agents,
-)
-from jupyter_serprof.probes.ray.alive import silence_note, silent_processes
+from jupyter_serprof.probes.ray import agents
+from jupyter_serprof.probes.ray.alive import pending_tasks, silence_note, silent_processes
 from jupyter_serprof.probes.ray.folding import fold_tasks
 from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_put
@@ -56,7 +50,7 @@ from jupyter_serprof.probes.ray.submissions import (
     told_before_leaving,
     told_of_tasks,
 )
-from jupyter_serprof.probes.ray.tasks import HIDDEN, Coverage, Left, pending_tasks, task_id
+from jupyter_serprof.probes.ray.tasks import HIDDEN, Coverage, Left, task_id
 from jupyter_serprof.probes.ray.values import (
     MANY_OBJECTS,
     TABLES,
@@ -160,7 +154,7 @@ _OUTER = (
         lambda given, found: len(found[0]) >= given.get("num_returns", 1),
         *("ray.wait", "ray.wait"),
     ),
-    Place("ray:init", "ray.init"),
+    Place("ray:init", "ray.init", after=agents.cluster_joined),
     # Also what a ProcessPoolExecutor calls; its time is that of whatever is around it.
     Place("multiprocessing.popen_fork:Popen._launch", "ray.submit", _FORK),
 )
@@ -182,7 +176,7 @@ class RayDriverProbe(Probe):
 
     name = "ray"
     library = "ray"
-    _agents: Agents | None = None
+    _agents: agents.Agents | None = None
     _is_over = False
     _looks: TaskLooks | None = None
     _left = Left()
@@ -198,7 +192,7 @@ class RayDriverProbe(Probe):
         if self._is_client:
             self.was_armed = True
         else:
-            self._agents = None if self._silent else join()
+            self._agents = None if self._silent else agents.join()
             self._earlier = set() if self._silent else pending_tasks()
             super().arm(recorder)
         for place in _OUTER:
@@ -228,13 +222,13 @@ class RayDriverProbe(Probe):
         super().remove()
         if self._agents is not None and not self._is_over:
             self._is_over = True
-            quit_agents(self._agents)
+            agents.quit_agents(self._agents)
 
     def forget(self) -> None:
         """Stop listening in the child of a fork: it has no cluster."""
         super().forget()
         self._agents = None
-        forget_agents()
+        agents.forget_agents()
 
     def refine(self, run: Page) -> None:
         """Give sizes and details; add the lanes of the workers from Ray's task events."""
@@ -245,7 +239,7 @@ class RayDriverProbe(Probe):
         if run.is_interrupted and self._looks and not silent:
             run.notes += filter(None, [self._looks.left_note()])
         if self._agents is not None:
-            drop_own_calls(run, self._agents)
+            agents.drop_own_calls(run, self._agents)
         complete_pickles(run.drafts)
         self._blind = _judge_witnesses(run.drafts)
         held = take_references(run.drafts)

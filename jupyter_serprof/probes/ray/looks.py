@@ -25,9 +25,9 @@ from jupyter_serprof.model.live import LiveFacts, long_text, seconds_text
 from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.units import counted, format_bytes
 from jupyter_serprof.probes.held import holders, parts_of, variables
-from jupyter_serprof.probes.ray.alive import asked, silence_note, silent_processes
+from jupyter_serprof.probes.ray.alive import asked, pending_tasks, silence_note, silent_processes
 from jupyter_serprof.probes.ray.road import name_of, names
-from jupyter_serprof.probes.ray.tasks import _reader, pending_tasks, task_id
+from jupyter_serprof.probes.ray.tasks import _reader, task_id
 
 #: Why nothing moves is asked so often, and so long an answer is waited for, s.
 _EVERY_S, _PATIENCE_S = 2.0, 0.3

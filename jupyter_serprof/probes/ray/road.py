@@ -16,6 +16,7 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
 from jupyter_serprof.probes.ray.agents import Attempt, Notes
+from jupyter_serprof.probes.ray.arrivals import Leg, Pulls
 
 STEPS = {
     "task:deserialize_arguments": "ray.arguments",
@@ -29,14 +30,6 @@ _SEAM_NS = 2_000_000
 _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "NODE_DIED", "OUT_OF_MEMORY")
 #: Of more attempts shorter parts of the schedule are not drawn apart, ns: the whole has them.
 _MANY, _LEAST_NS = 300, 500_000
-
-
-class Leg(NamedTuple):
-    """A stage and its time, on the clock of the recorder, ns."""
-
-    stage: str
-    start: int
-    end: int
 
 
 class Errant(NamedTuple):
@@ -98,18 +91,16 @@ def death_of(task: Any) -> str:  # noqa: ANN401
 class RoadMap:
     """Adds the roads of attempts to a run, on lanes ``raylet`` and ``worker N``.
 
-    Attributes
-    ----------
-    started
-        When the process of a worker was made and when it was ready, by its id, ns.
-    usual_ns
-        How long a function ran, of all its calls: so long ran one whose steps Ray lost.
+    ``started``: When the process of a worker was made and when it was ready, by its id, ns.
+    ``usual_ns``: How long a function ran, of all its calls: so long ran one whose steps Ray lost.
+    ``pulls``: When the arguments of a task came to its node, if anybody saw that.
     """
 
     run: Page
     count: int
     started: Mapping[bytes, tuple[int, int]] = field(default_factory=dict)
     usual_ns: Mapping[str, int] = field(default_factory=dict)
+    pulls: Pulls | None = None
     workers: dict[bytes, str] = field(default_factory=dict)
     #: When the last attempt on a worker ended, by its lane, ns.
     ends: dict[str, int] = field(default_factory=dict)
@@ -171,11 +162,13 @@ class RoadMap:
         else:
             launched, ready = (min(at, sent) for at in self.started.get(worker, (0, 0)))
             marks += [("ray.lease", launched), ("ray.worker.start", ready), ("ray.lease", sent)]
-        at = submitted
+        at, ident, node = submitted, bytes(task.task_id), task.state_updates.node_id.hex()
+        asked_ns = sent if kind == kinds.ACTOR_TASK else placed
+        pulls = self.pulls(ident, node, asked_ns, begin) if self.pulls and begin > asked_ns else ()
+        yield from pulls
         for stage, until in [*marks, ("ray.push", begin)]:
             end = min(max(at, until), begin)
-            if end > at:
-                yield Leg(stage, at, end)
+            yield from _beside(Leg(stage, at, end), pulls)
             at = end
 
     def _reported(self, task: Any, times: Mapping[str, int]) -> list[Leg]:  # noqa: ANN401
@@ -254,6 +247,14 @@ def _inside(noted: Attempt, steps: Sequence[Draft]) -> Iterator[Draft]:
             yield draft
 
 
+def _beside(leg: Leg, others: Sequence[Leg]) -> Iterator[Leg]:
+    """Yield what is left of a time where others, which follow each other, are not."""
+    at = leg.start
+    for low, high in [*((one.start, one.end) for one in others), (leg.end, leg.end)]:
+        yield from _between(leg.stage, at, min(low, leg.end))
+        at = max(at, high)
+
+
 def _between(stage: str, start: int, end: int) -> Iterator[Leg]:
     if start < end:
         yield Leg(stage, start, end)
@@ -271,7 +272,10 @@ def _events(task: Any) -> Any:  # noqa: ANN401
 
 
 def _draft(name: str, lane: str, step: Leg, parent: Draft | None = None) -> Draft:
-    return Draft(step.stage, name, lane, step.start, step.end, "ray.task", parent)
+    draft = Draft(step.stage, name, lane, step.start, step.end, "ray.task", parent)
+    draft.size_bytes = step.size_bytes
+    draft.details |= {"copied_bytes": step.size_bytes} if step.size_bytes else {}
+    return draft
 
 
 def name_of(info: Any) -> str:  # noqa: ANN401

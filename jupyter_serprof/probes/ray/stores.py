@@ -19,9 +19,10 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from jupyter_serprof.model import ProbeUnavailable
-from jupyter_serprof.probes.ray.alive import DEAD, asked, is_alive
+from jupyter_serprof.probes.ray.alive import DEAD, asked, is_alive, own_state
+from jupyter_serprof.probes.ray.arrivals import places_of
 from jupyter_serprof.probes.ray.road import name_of
-from jupyter_serprof.probes.ray.tasks import _reader, own_state
+from jupyter_serprof.probes.ray.tasks import _reader
 
 _PATIENCE_S, _AT_ONCE = 10.0, 8
 #: The first bytes of an id are the task that made the object, the others the number of its result;
@@ -136,12 +137,9 @@ def _holding(process: Any, each: Any) -> Holding:  # noqa: ANN401
 
 def copies_of(idents: Collection[bytes]) -> dict[bytes, Mapping[str, Any]]:
     """Return ``node_ids``, ``did_spill`` and ``object_size`` of what this process knows."""
-    ray, core = sys.modules["ray"], sys.modules["ray._private.worker"].global_worker.core_worker
+    core = sys.modules["ray._private.worker"].global_worker.core_worker
     known = {bytes.fromhex(one.decode()) for one in core.get_all_reference_counts()}
-    # Each counts itself until it goes. One that skips that takes a reference of the user along.
-    refs = [ray.ObjectRef(one) for one in known & set(idents)]
-    ask = getattr(core, "get_local_object_locations", None) or ray.experimental.get_object_locations
-    return {bytes(ref.binary()): told for ref, told in ask(refs).items()}
+    return places_of(known & set(idents))
 
 
 def task_names(wanted: Collection[bytes]) -> dict[bytes, str]:

@@ -82,7 +82,7 @@ def submission_places() -> list[Place]:
 
 
 def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    made = task_id(result)
+    made = _agents.note_given(task_id(result), args, kwargs)
     FUNCTIONS.setdefault(args[0], made)
     note_line(made, str(args[0]._function_name).rpartition(".")[2])  # noqa: SLF001  (Ray's)
     return made
@@ -90,11 +90,12 @@ def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa:
 
 def _note_actor(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     _agents.actor_made(result)
-    return task_id(result)
+    return _agents.note_given(task_id(result), args, kwargs)
 
 
 def _note_call(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    made, actor = task_id(result), getattr(args[0], "_actor", None)
+    made = _agents.note_given(task_id(result), args, kwargs)
+    actor = getattr(args[0], "_actor", None)
     known = getattr(actor, "_ray_actor_creation_function_descriptor", None)
     note_line(made, args[0]._method_name)  # noqa: SLF001  (Ray's)
     if known is not None:

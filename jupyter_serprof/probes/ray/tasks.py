@@ -14,7 +14,6 @@ import importlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
@@ -22,7 +21,7 @@ from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.model.trace import SILENT
 from jupyter_serprof.probes.ray import road
 from jupyter_serprof.probes.ray.agents import Notes
-from jupyter_serprof.probes.ray.alive import POLL_S, SILENCE_S, asked
+from jupyter_serprof.probes.ray.alive import POLL_S, SILENCE_S, asked, own_state, pending_tasks
 
 #: For what Ray tells of tasks; and to tell it, for each of them.
 _PATIENCE_S, _EACH_S = 2.5, 0.000_2
@@ -47,16 +46,10 @@ def task_id(submitted: object) -> bytes | None:
 class Coverage(NamedTuple):
     """What is known of the tasks of a run.
 
-    Attributes
-    ----------
-    missing
-        What is missing, in words; empty if nothing is.
-    total
-        How many tasks there were, with those that they submitted in turn.
-    told, noted
-        How many of them Ray's events tell of, and how many the agents noted.
-    troubles
-        What kept the agents away, in words.
+    ``missing``: What is missing, in words; empty if nothing is.
+    ``total``: How many tasks there were, with those that they submitted in turn.
+    ``told``, ``noted``: How many of them Ray's events tell of, and how many the agents noted.
+    ``troubles``: What kept the agents away, in words.
     """
 
     missing: str = ""
@@ -82,20 +75,13 @@ def add_task_spans(
 ) -> Coverage:
     """Add the spans of the tasks that were submitted in this run; return how much was seen.
 
-    Parameters
-    ----------
-    run
-        Gets drafts on lanes ``raylet`` and ``worker N``.
-    submitted
-        The ids of the tasks that the driver submitted, None for one that is not known: it is looked
-        for by its time. The events of those that are over are waited for, 2.5 s at most and 0.2 ms
-        for each, of a run that was interrupted not at all.
-    notes
-        Reads what the agents noted until then.
-    sent
-        When tasks were submitted, by their ids, ns of the recorder's clock.
-    left
-        What clusters told that the run has left.
+    ``run``: Gets drafts on lanes ``raylet`` and ``worker N``.
+    ``submitted``: The ids of the tasks that the driver submitted, None for one that is not known:
+        it is looked for by its time. The events of those that are over are waited for, 2.5 s at
+        most and 0.2 ms for each, of a run that was interrupted not at all.
+    ``notes``: Reads what the agents noted until then.
+    ``sent``: When tasks were submitted, by their ids, ns of the recorder's clock.
+    ``left``: What clusters told that the run has left.
     """
     try:
         tasks, started = told_tasks(run, submitted, left)
@@ -109,7 +95,7 @@ def add_task_spans(
     mine = known | set(filter(None, submitted))
     if tasks is None:  # nobody else says which tasks they submitted in turn
         mine |= {each.ident for each in found.attempts if each.begin >= run.start}
-    roads = road.RoadMap(run, max(count, len(mine)), started, road.usual_ns(found))
+    roads = road.RoadMap(run, max(count, len(mine)), started, road.usual_ns(found), found.pulls)
     if not tasks and not found.attempts:
         return Coverage(why, len(mine), troubles=found.troubles)
     by_attempt = {(each.ident, each.attempt): each for each in found.attempts}
@@ -188,17 +174,6 @@ def _started(run: Page) -> dict[bytes, tuple[int, int]]:
         return {}
 
 
-def own_state() -> Any:  # noqa: ANN401  (Ray has no types here)
-    """Return what reads the tables of the GCS; None: Ray does not run."""
-    shared: Any = getattr(sys.modules.get("ray._private.state"), "state", None)
-    if getattr(shared, "gcs_options", None) is None:
-        return None
-    # One of our own: whoever waits in Ray's own one holds a lock that a shutdown needs.
-    state = type(shared)()
-    state._initialize_global_state(shared.gcs_options)  # noqa: SLF001  (Ray's)
-    return state
-
-
 def _reader() -> Callable[[], list[Any]] | None:
     """Return what reads all task events, at the highest rung that this Ray has."""
     if (state := own_state()) is None:
@@ -244,16 +219,6 @@ def _wait_for_tasks(
         if not tasks:  # else it is told how many are missing
             run.notes.append(f"Ray's GCS {SILENT}: what workers reported of tasks is missing")
     return tasks
-
-
-def pending_tasks() -> set[bytes]:
-    """Return the tasks that are not over, as this process, their owner, knows; none in doubt."""
-    with suppress(Exception):  # private to Ray
-        ray, worker = sys.modules["ray"], sys.modules["ray._private.worker"].global_worker
-        driver = ray.TaskID.for_driver_task(worker.current_job_id)
-        ids = worker.core_worker.get_pending_children_task_ids(driver)
-        return {bytes(each.binary()) for each in ids}
-    return set()
 
 
 def _missing(

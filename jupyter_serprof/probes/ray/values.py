@@ -49,6 +49,8 @@ _MADE_ANEW = (functools.partial, types.MethodType, types.FunctionType)
 TABLES = ("DataFrame", "Series")
 #: Ray's max_direct_call_object_size.
 _INLINE_BYTES = 100 * 1024
+#: Gets that brought what they got into the store of this node.
+_COPYING = ("ray.pull", "ray.restore")
 
 
 def complete_calls(drafts: Sequence[Draft]) -> None:
@@ -283,4 +285,4 @@ def _add_to_get(draft: Draft) -> None:
     get = next((above for above in draft.ancestors() if above.role == "ray.get"), None)
     if get is not None and draft.size_bytes is not None:
         get.size_bytes = (get.size_bytes or 0) + draft.size_bytes
-        get.details["copied_bytes"] = 0
+        get.details["copied_bytes"] = get.size_bytes * (get.stage in _COPYING)

@@ -9,9 +9,8 @@ from typing import Any
 from jupyter_serprof.capture.freeze import MAIN_LANE, Page
 from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.recorder import active_recorders
-from jupyter_serprof.probes.ray.alive import has_raylet
+from jupyter_serprof.probes.ray.alive import has_raylet, pending_tasks
 from jupyter_serprof.probes.ray.looks import keep_unnamed
-from jupyter_serprof.probes.ray.tasks import pending_tasks
 from jupyter_serprof.probes.ray.values import SPLIT
 
 _WAIT = Place("ray:get", "ray.wait", "ray.wait")

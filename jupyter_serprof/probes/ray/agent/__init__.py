@@ -56,14 +56,9 @@ _MOST_BYTES = 2_000_000
 class Stay:
     """The recording that this worker is noted for; a job has one at a time.
 
-    Attributes
-    ----------
-    key
-        Where its source is: it is over when that is gone.
-    until_ns
-        When it is over in any case, ns of day.
-    period_s
-        How often its end is looked for, s.
+    ``key``: Where its source is: it is over when that is gone.
+    ``until_ns``: When it is over in any case, ns of day.
+    ``period_s``: How often its end is looked for, s.
     """
 
     def __init__(self, key: bytes, until_ns: int, period_s: float) -> None:
@@ -87,12 +82,9 @@ _STAY: list[Stay] = []
 def start(key: bytes, until_ns: int, period_s: float, began: int = 0) -> None:
     """Begin to note for a recording, in the place of one that is over.
 
-    Parameters
-    ----------
-    key, until_ns, period_s
-        As in `Stay`.
-    began
-        When what brought us began to be loaded, by our clock; 0 if that is nothing of the user's.
+    ``key``, ``until_ns``, ``period_s``: As in `Stay`.
+    ``began``: When what brought us began to be loaded, by our clock; 0 if that is nothing of the
+        user's.
     """
     with _LOCK:
         if not _STAY or _STAY[0].key != key:
@@ -156,10 +148,8 @@ def _around(
 ) -> Callable[[Any], Any]:
     """Return a maker of wrappers that let the contact do something before and after a call.
 
-    Parameters
-    ----------
-    before, after
-        Of the contact, the positional arguments, and the other ones or the result.
+    ``before``, ``after``: Of the contact, the positional arguments, and the other ones or the
+        result.
     """
 
     def make(original: Any) -> Any:

@@ -87,19 +87,10 @@ class _Boot:
 class Contact:
     """How the agent of one recording gets to whoever runs what this process submits.
 
-    Parameters
-    ----------
-    key
-        Where its source is, as long as the recording lasts.
-    call
-        The name of the agent, and the arguments of its start.
-
-    Attributes
-    ----------
-    windows
-        When we ourselves called Ray: (thread, start_ns, end_ns).
-    may_wait
-        Tells whether Ray may be waited for: without its raylet a wait ends the process.
+    ``key``: Where its source is, as long as the recording lasts.
+    ``call``: The name of the agent, and the arguments of its start.
+    ``windows``: When we ourselves called Ray: (thread, start_ns, end_ns).
+    ``may_wait``: Tells whether Ray may be waited for: without its raylet a wait ends the process.
     """
 
     def __init__(self, key: bytes, call: tuple[Any, ...]) -> None:

@@ -99,10 +99,7 @@ def is_patched() -> bool:
 class Standin:
     """A wrapper of a function of a module: it pickles as the name under which that is known.
 
-    Parameters
-    ----------
-    name
-        ``module:attribute``.
+    ``name``: ``module:attribute``.
     """
 
     def __init__(self, call: Callable[..., Any], original: Any, name: str) -> None:
@@ -131,12 +128,8 @@ def without_us(error: BaseException) -> None:
 def timed(what: str, size: Callable[[Any, Any], int] | None = None, name: str = "") -> Maker:
     """Return a maker of wrappers that note each call.
 
-    Parameters
-    ----------
-    size
-        From arguments and result to bytes.
-    name
-        Of a function of a module: where it stands.
+    ``size``: From arguments and result to bytes.
+    ``name``: Of a function of a module: where it stands.
     """
 
     def make(original: Any) -> Any:

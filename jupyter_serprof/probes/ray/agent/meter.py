@@ -1,0 +1,211 @@
+"""The meter of a node: bytes that come to nodes, and files that its raylet spills to or reads.
+
+Bytes are those of the connections of Ray's object managers, by the counters of the kernel, which
+needs no privilege. Nothing here asks Ray. What this system has not is not measured.
+Source: sock_diag(7), inotify(7), ``struct tcp_info`` of Linux, include/uapi/linux/tcp.h; Ray
+2.60.0, ray/_private/external_storage.py: FileSystemStorage.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import socket
+import struct
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from .notes import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    #: Of a node, its address and the port of its object manager.
+    Door = tuple[str, int]
+
+#: A message of the kernel and an attribute in it: size and kind; what is behind them begins there.
+_MESSAGE, _ATTRIBUTE = (struct.Struct("=IH"), 16), (struct.Struct("=HH"), 4)
+_QUESTION = struct.Struct("=IHHIIBBBBI48x")
+_PORTS, _COUNTS, _INFO, _INFO_BYTES = struct.Struct("!HH"), struct.Struct("=QQ"), 2, 136
+_DONE, _MAPPED = (2, 3), b"\0" * 10 + b"\xff\xff"
+#: Of a folder: closed after writing, opened, made; and all that is asked for.
+_WRITTEN, _OPENED, _MADE, _ALL = 0x8, 0x20, 0x100, 0x138
+_EVENT, _SPILLS = struct.Struct("iIII"), "ray_spilled_objects"
+#: Asking takes no more than this part of the time, and comes no sooner, s; so much is kept.
+_PART, _SOONEST_S, _MOST, _HOUR_MS = 50, 0.02, 4_000, 3_600_000
+
+
+def _parts(data: bytes, shape: tuple[struct.Struct, int]) -> Iterator[tuple[int, bytes]]:
+    """Yield the kinds and contents of what follows each other in some bytes."""
+    (head, start), at = shape, 0
+    while at + start <= len(data):
+        size, kind = head.unpack_from(data, at)
+        yield kind, data[at + start : at + size]
+        at += max(start, (size + 3) & ~3)
+
+
+def _wide(address: bytes, family: int) -> bytes:
+    return _MAPPED + address[:4] if family == socket.AF_INET else address
+
+
+class Wire:
+    """How many bytes have come to each node, as far as this machine sends or takes them."""
+
+    def __init__(self, doors: Mapping[Door, str]) -> None:
+        self.line = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4)
+        self._doors = dict[tuple[bytes, int], str]()
+        for (address, port), node in doors.items():
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            self._doors[_wide(socket.inet_pton(family, address), family), port] = node
+        self._ports = {port for _, port in doors}
+        self._sums = {(node, way): 0 for node in doors.values() for way in (0, 1)}
+        self._known = dict(self._counts())
+        #: By node, (when, bytes until then).
+        self.series = {node: [(clock(), 0)] for node in doors.values()}
+
+    def read(self) -> None:
+        """Add what has come since the last time."""
+        before, self._known, at = self._known, dict(self._counts()), clock()
+        for key, count in self._known.items():
+            self._sums[key[:2]] += count - before.get(key, 0)
+        for node, series in self.series.items():
+            total = max(self._sums[node, 0], self._sums[node, 1])  # on one machine both are seen
+            if len(series) > 1 and series[-1][1] == series[-2][1] == total:
+                series.pop()
+            series.append((at, total))
+            if len(series) > _MOST:
+                del series[1:-1:2]
+
+    def _counts(self) -> Iterator[tuple[tuple[str, int, tuple[int, ...], bytes], int]]:
+        """Yield node, way (0: taken here, 1: sent from here), ends of connections, and bytes."""
+        for family in (socket.AF_INET, socket.AF_INET6):
+            for ports, ends, counts in self._connections(family):
+                for way in (0, 1):
+                    address = _wide(ends[16 * way : 16 * way + 16], family)
+                    if (node := self._doors.get((address, ports[way]))) is not None:
+                        yield (node, way, ports, ends), counts[way]
+
+    def _connections(self, family: int) -> Iterator[tuple[tuple[int, ...], bytes, tuple[int, int]]]:
+        """Yield ports, addresses and bytes (taken, sent) of connections of object managers."""
+        asked = 20, 0x301, 1, 0, family, socket.IPPROTO_TCP, 1 << (_INFO - 1), 0, 1 << 1
+        self.line.send(_QUESTION.pack(_QUESTION.size, *asked))
+        while True:
+            for kind, row in _parts(self.line.recv(1 << 17), _MESSAGE):
+                if kind in _DONE:
+                    return
+                ports = _PORTS.unpack_from(row, 4)
+                for what, info in _parts(row[72:], _ATTRIBUTE):
+                    if what == _INFO and len(info) >= _INFO_BYTES and self._ports & {*ports}:
+                        sent, taken = _COUNTS.unpack_from(info, 120)
+                        yield ports, row[8:40], (taken, sent)
+
+
+class Disk:
+    """Which files were written and read in the folders of spilled objects, and when."""
+
+    def __init__(self, session: str) -> None:
+        self._call, self._session = ctypes.CDLL(None, use_errno=True), Path(session)
+        self.descriptor = self._call.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._watched, self._open = dict[int, Path](), dict[Path, int]()
+        #: Whose folder, whether it was written, begin, end, bytes.
+        self.files: list[tuple[str, bool, int, int, int]] = []
+        self._watch(self._session, _MADE)
+        for folder in self._session.glob(f"{_SPILLS}*"):
+            self._watch(folder, _ALL)
+
+    def _watch(self, folder: Path, events: int) -> None:
+        number = self._call.inotify_add_watch(self.descriptor, os.fsencode(folder), events)
+        self._watched[number] = folder
+
+    def read(self) -> None:
+        """Take what has happened since the last time."""
+        data, at, now = os.read(self.descriptor, 1 << 16), 0, clock()
+        while at < len(data):
+            number, events, _, size = _EVENT.unpack_from(data, at)
+            at += _EVENT.size + size
+            if name := data[at - size : at].rstrip(b"\0").decode():
+                self._take(self._watched[number] / name, events, now)
+
+    def _take(self, path: Path, events: int, now: int) -> None:
+        if path.parent == self._session:
+            if path.name.startswith(_SPILLS):
+                self._watch(path, _ALL)
+                self._open.update((file, now) for file in path.iterdir())  # made before we watched
+        elif events & (_MADE | _OPENED):
+            self._open.setdefault(path, now)
+        elif (start := self._open.pop(path, 0)) and len(self.files) < _MOST:
+            node = path.parent.name.removeprefix(_SPILLS).strip("_")
+            size = path.stat().st_size if path.exists() else 0
+            self.files.append((node, bool(events & _WRITTEN), start, now, size))
+
+
+class Meter:
+    """Reads the wire and the disk on a thread of its own, until it is stopped.
+
+    ``session``: The folder of Ray's session.
+    ``doors``: Tells where the nodes are, asked on the thread; where there is one node there is no
+        wire.
+    ``look``: Called now and then; returns how soon it wants to be called again, s.
+    """
+
+    def __init__(
+        self,
+        session: str,
+        doors: Callable[[], Mapping[tuple[str, int], str]],
+        look: Callable[[], float],
+    ) -> None:
+        self._given, self._is_over, self._bell = (session, doors, look), False, os.pipe()
+        self.wire: Wire | None = None
+        self.disk: Disk | None = None
+        self.trouble = ""
+        self.thread = threading.Thread(target=self._run, name="serprof-ray", daemon=True)
+        self.thread.start()
+
+    def wake(self) -> None:
+        """Let it look now."""
+        if self.thread.is_alive():
+            os.write(self._bell[1], b".")
+
+    def stop(self) -> None:
+        """End the thread; what was measured stays."""
+        self._is_over = True
+        self.wake()
+        self.thread.join(1)
+
+    def _run(self) -> None:
+        opened = [*self._bell]
+        try:
+            session, doors, look = self._given
+            with suppress(OSError, AttributeError):  # another system
+                self.disk = Disk(session)
+                opened.append(self.disk.descriptor)
+            with suppress(OSError, AttributeError):
+                self.wire = Wire(found) if len(found := doors()) > 1 else None
+            self._measure(look)
+        except Exception as error:
+            self.trouble = type(error).__name__
+        if self.wire is not None:
+            self.wire.line.close()
+        for each in opened:
+            os.close(each)
+
+    def _measure(self, look: Callable[[], float]) -> None:
+        waiting, due_s, is_last = select.poll(), 0.0, False
+        waiting.register(self._bell[0], select.POLLIN)
+        if self.disk is not None:
+            waiting.register(self.disk.descriptor, select.POLLIN)
+        while not is_last:
+            soon_s, start_s, is_last = look(), time.monotonic(), self._is_over
+            if self.wire is not None and (start_s >= due_s or is_last):
+                self.wire.read()
+                due_s = time.monotonic() + max(_SOONEST_S, _PART * (time.monotonic() - start_s))
+            next_s = min(soon_s, due_s - start_s if self.wire is not None else soon_s)
+            for ready, _ in waiting.poll(0 if is_last else min(_HOUR_MS, max(1, 1_000 * next_s))):
+                if ready == self._bell[0]:
+                    os.read(ready, 1 << 12)
+                elif self.disk is not None:
+                    self.disk.read()

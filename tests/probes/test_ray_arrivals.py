@@ -1,0 +1,41 @@
+"""Arrivals of arguments: what of a task's wait is their pull, and what is for others in front."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from jupyter_serprof.probes.ray.arrivals import Arrivals
+
+MS = 1_000_000
+_STEADY = ((0, 0), (1_000, 100_000))
+
+
+@pytest.mark.parametrize(
+    ("series", "came", "legs"),
+    [
+        (_STEADY, {b"a": (1_000, 100_000)}, [("pull", 0, 1_000)]),
+        (_STEADY, {b"a": (800, 40_000)}, [("queue", 0, 400), ("pull", 400, 800)]),
+        (_STEADY, {b"a": (400, 40_000), b"b": (800, 40_000)}, [("pull", 0, 800)]),
+        (((0, 0), (600, 0), (1_000, 40_000)), {b"a": (1_000, 40_000)}, [("pull", 600, 1_000)]),
+        ((), {b"a": (500, 40_000)}, [("pull", 0, 500)]),
+        (_STEADY, {b"a": (-5, 40_000), b"b": (0, 0)}, []),
+    ],
+    ids=["alone", "behind", "two", "idle", "no wire", "was there"],
+)
+def test_a_pull_is_the_last_bytes_that_came(
+    series: tuple[Any, ...], came: dict[bytes, tuple[int, int]], legs: list[tuple[Any, ...]]
+) -> None:
+    """100 bytes a millisecond, and a task that waits for a second."""
+    arrivals = Arrivals()
+    wire = SimpleNamespace(series={"node": [(at * MS, count) for at, count in series]})
+    arrivals.meters[""] = cast("Any", SimpleNamespace(wire=wire))
+    arrivals._given[b"task"] = tuple(came)
+    arrivals._seen.update({(ident, "node"): at * MS for ident, (at, _) in came.items()})
+    arrivals._sizes.update({ident: size for ident, (_, size) in came.items()})
+
+    found = arrivals.pulls(b"task", "node", 0, 1_000 * MS)
+
+    told = [(leg.stage.rpartition(".")[2], leg.start // MS, leg.end // MS) for leg in found]
+    assert told == legs
+    assert arrivals.pulls(b"task", "other", 0, 1_000 * MS) == []
