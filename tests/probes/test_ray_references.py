@@ -11,8 +11,7 @@ import pytest
 from jupyter_serprof.capture.freeze import Draft
 from jupyter_serprof.objects.captured import blocks_its_loop, globals_written, inputs_changed
 from jupyter_serprof.probes.pickle import DUMPS_ROLE
-from jupyter_serprof.probes.ray.references import REFERENCE, take_references, tell_nested
-from jupyter_serprof.probes.ray.values import plain_look
+from jupyter_serprof.probes.ray.values import REFERENCE, plain_look, take_references, tell_nested
 
 MB = 1_000_000
 SHARED: dict[str, int] = {}

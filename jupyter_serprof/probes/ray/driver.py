@@ -32,13 +32,6 @@ from jupyter_serprof.probes.ray.folding import fold_tasks
 from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_put
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks, keep_unnamed
-from jupyter_serprof.probes.ray.references import (
-    REFERENCE,
-    take_references,
-    tell_forks,
-    tell_habits,
-    tell_nested,
-)
 from jupyter_serprof.probes.ray.submissions import (
     FUNCTIONS,
     METHODS,
@@ -53,11 +46,16 @@ from jupyter_serprof.probes.ray.submissions import (
 from jupyter_serprof.probes.ray.tasks import HIDDEN, Coverage, Left, task_id
 from jupyter_serprof.probes.ray.values import (
     MANY_OBJECTS,
+    REFERENCE,
     TABLES,
     complete_calls,
     note_serialized,
     parted_serialized,
     plain_keys,
+    take_references,
+    tell_forks,
+    tell_habits,
+    tell_nested,
     whole_serialized,
 )
 from jupyter_serprof.probes.ray.waits import IDLE_NS, awaited_tasks, begin_get, came_from, split_get
