@@ -136,6 +136,7 @@ def test_a_narrow_verdict_is_one_line_within_the_margin(screen: Screen) -> None:
     ]
 
     assert max(below) < 20
+    assert page.evaluate(_COVERED) == []
     assert ends[0] <= ends[1] + 0.5
 
 

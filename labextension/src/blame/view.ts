@@ -4,7 +4,7 @@ import { type DrawnTrace, known } from "../document/document";
 import * as format from "../document/format";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage } from "../frame/part";
-import { radio } from "../kit/controls";
+import { chooser, radio } from "../kit/controls";
 import { button, element, folded, having } from "../kit/dom";
 import { grid, numberColumn, wordColumn } from "../kit/grid";
 import {
@@ -24,8 +24,6 @@ import { partTree, STATE_TEXTS, shareOf } from "./tree";
 
 /** How a note begins that says why parts were not opened. */
 const WHY_CUT = ["interrupted", "the time budget"];
-/** More of them are chosen from a list. */
-const MOST_BUTTONS = 6;
 /** More of what cannot be pickled is in the tree. */
 const MOST_BROKEN = 5;
 
@@ -55,8 +53,9 @@ export function anatomyView(trace: DrawnTrace, shared: Stage): Part {
       part.paint?.();
     }
   };
-  const titles = stored.map(({ name }) => String(name ?? ""));
-  const choice = titles.length > 1 ? chooser(titles, (at) => void open(at)) : null;
+  const choices = stored.map(({ name }, at) => ({ key: String(at), title: String(name ?? "") }));
+  const objects = chooser("Object", choices, "0", (key) => void open(Number(key)));
+  const choice = choices.length > 1 ? element("div", "jsp-controls", objects) : null;
   void open(0);
   return {
     node: element("section", "jsp-anatomy", choice, place),
@@ -66,22 +65,6 @@ export function anatomyView(trace: DrawnTrace, shared: Stage): Part {
     help: { title: "Keys, while the icicle has the focus:", keys: KEYS },
     destroy: () => part?.destroy?.(),
   };
-}
-
-/** Several objects that crossed: one is shown at a time. */
-function chooser(titles: readonly string[], changed: (at: number) => void): HTMLElement {
-  const choices = titles.map((title, at) => ({ key: String(at), title }));
-  if (titles.length <= MOST_BUTTONS) {
-    const what = radio("Object", "jsp-segmented", choices, "0", (key) => changed(Number(key)));
-    return element("div", "jsp-controls", what.node);
-  }
-  const options = choices.map(({ key, title }) =>
-    having(element("option", "", title), { value: key }),
-  );
-  const select = element("select", "jsp-select", ...options);
-  select.addEventListener("change", () => changed(Number(select.value)));
-  const label = element("label", "jsp-note", `one of ${titles.length} objects `, select);
-  return element("div", "jsp-controls", label);
 }
 
 function anatomyPart(anatomy: Anatomy, shared: Stage): Part {

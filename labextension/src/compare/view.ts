@@ -220,8 +220,9 @@ function axisNode({ axis }: Scene): HTMLElement {
     const text = tick < 1 ? `1/${format.count(Math.round(1 / tick))}` : `${format.count(tick)}×`;
     // Where it is narrow, the ends and the middle are all that there is room for.
     const isInner = tick !== 1 && at % (axis.ticks.length - 1) !== 0;
-    const name = `jsp-tick${isInner ? " jsp-tick-inner" : ""}`;
-    return place(element("span", name, text), placeOf(tick, axis), 0);
+    const where = placeOf(tick, axis);
+    const name = `jsp-tick jsp-tick-at-${Math.round(where * 2)}${isInner ? " jsp-tick-inner" : ""}`;
+    return place(element("span", name, text), where, 0);
   });
   return having(element("div", "jsp-axis", ...labels), { "aria-hidden": "true" });
 }

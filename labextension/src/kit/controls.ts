@@ -68,6 +68,27 @@ export function radio(
   return { node: having(element("div", className, ...buttons), attributes), set };
 }
 
+/** So many choices are buttons beside each other. */
+const MOST_BUTTONS = 5;
+
+/** A choice of one: the buttons of a radio group, or a menu in place of many. */
+export function chooser(
+  label: string,
+  choices: readonly Choice[],
+  chosen: string,
+  changed: (key: string) => void,
+): HTMLElement {
+  if (choices.length <= MOST_BUTTONS) {
+    return radio(label, "jsp-segmented", choices, chosen, changed).node;
+  }
+  const option = ({ key, title }: Choice) => having(element("option", "", title), { value: key });
+  const select = element("select", "jsp-select", ...choices.map(option));
+  select.value = chosen;
+  select.addEventListener("keydown", (event) => event.stopPropagation());
+  select.addEventListener("change", () => changed(select.value));
+  return element("label", "jsp-note", `${label} `, select);
+}
+
 /** A slider over the places 0 to `most` that says in words where it stands. */
 export function slider(
   most: number,

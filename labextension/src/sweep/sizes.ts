@@ -4,7 +4,7 @@ import type { SweepDocument, Variant } from "../document/document";
 import * as format from "../document/format";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage as Shared } from "../frame/part";
-import { radio, slider } from "../kit/controls";
+import { chooser, radio, slider } from "../kit/controls";
 import { element, folded, having, path, shape } from "../kit/dom";
 import { segment } from "../kit/marks";
 import { familyOf } from "../kit/theme";
@@ -85,7 +85,7 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     { key: "", title: doc.kind === "chunks" ? "Wall time" : "Transports" },
     ...variants.map(({ key, title }) => ({ key, title: `Stages of ${title}` })),
   ];
-  const what = radio("Lines", "jsp-segmented", choices, scene.variant, (key) => {
+  const what = chooser("Lines", choices, scene.variant, (key) => {
     scene.variant = key;
     change();
   });
@@ -108,7 +108,7 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
   const node = element(
     "section",
     "jsp-sizes",
-    element("div", "jsp-controls", what.node, runs.node, network),
+    element("div", "jsp-controls", what, runs.node, network),
     element("div", "jsp-sizes-row", left, side),
     words,
     doc.kind === "chunks" ? null : folds,
