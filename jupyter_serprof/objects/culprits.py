@@ -8,6 +8,7 @@ among many parts the failing ones are found by halving.
 from __future__ import annotations
 
 import functools
+import io
 import pickle
 import re
 import sys
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jupyter_serprof.model.units import is_code
@@ -50,7 +52,11 @@ _IN_TUPLE = " in a tuple"
 _OF = " of "
 #: What has attributes, and is no class of the user.
 _UNNAMED = (functools.partial, types.MethodType, types.ModuleType)
+#: A file that can be opened again by its path, and the types that it may have.
+FILE = "file"
+_FILES = (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.FileIO)
 _ADVICE = {
+    FILE: "Pass its path, and open it where it is used",
     "generator": "Make it a list",
     "function": "cloudpickle takes functions; pickle only those that a module has by their name",
 }
@@ -190,7 +196,10 @@ class _Search:
                             break  # an object of a library in one of the user, who has it whole
                     self.descend(part, path + step, why, (*above, id(value)), inside)
         if len(self.found) == count:
-            self.found.append(Culprit(path, kind_name(type(value)) + place, error))
+            place_on_disk = getattr(value, "name", None) if type(value) in _FILES else None
+            is_file = type(place_on_disk) is str and Path(place_on_disk).is_file()
+            kind = FILE if is_file else kind_name(type(value))
+            self.found.append(Culprit(path, kind + place, error))
         if len(self.found) >= _CULPRITS:
             raise OutOfTime
 

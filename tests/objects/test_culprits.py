@@ -3,10 +3,12 @@
 import collections
 import functools
 import math
+import re
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -388,6 +390,25 @@ def test_a_pasted_line_lets_the_object_go_with_all_of_its_attributes(
     got = cloudpickle.loads(cloudpickle.dumps(value))
     assert (got.rows, type(got)) == ([1, 2], own)
     assert type(got.part) is (type(None) if made is threading.local else type(part))
+
+
+@pytest.mark.parametrize("path", ["log", "d['log']", "jobs[0].log"])
+def test_in_place_of_an_open_file_its_path_goes(tmp_path: Path, path: str) -> None:
+    """As a variable, in a dict, in an object of the user; a stream without a path is no file."""
+    with (tmp_path / "log.txt").open("w") as log:
+        job: Any = type("Job", (), {})()
+        job.log = log
+        names: dict[str, Any] = {"log": log, "d": {"log": log, "x": 1}, "jobs": [job]}
+        name = re.split(r"\W", path)[0]
+        (found,) = find_culprits(names[name], name)
+
+        exec(without_part(found.path, found.type_name)[0], names)  # noqa: S102  (what is pasted)
+
+        assert found.path == path
+        got = cloudpickle.loads(cloudpickle.dumps(names[name]))
+        assert eval(path, {name: got}) == log.name  # noqa: S307  (a path of this file)
+    assert find_culprits({"err": sys.__stderr__})[0].type_name == "TextIOWrapper"
+    assert "Pass its path" in culprits_text([Culprit("log", "file", "TypeError")])
 
 
 def test_no_class_of_a_library_is_edited_and_all_is_pickled() -> None:

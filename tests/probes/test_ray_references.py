@@ -191,3 +191,5 @@ def test_a_list_is_looked_at_without_code_of_its_elements() -> None:
     assert not asked
     assert plain_look([{"a": 1, "b": 2}] * 20, MB) == {"name": "", "block_form": "pd.DataFrame"}
     assert plain_look([{"a": 1}, {"b": 2}] * 20, MB) == {"name": "", "block_form": ""}
+    assert plain_look([(1, "a")] * 20, MB) == {"name": "", "block_form": "columns"}
+    assert plain_look([(1, [])] * 20, MB) == {"name": "", "block_form": ""}

@@ -53,6 +53,16 @@ _LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)(?:\[[^\]]*\])*$")
 #: Behind a class whose objects have more than a dict.
 WITH_SLOTS = " with __slots__"
 _MADE_ANEW = {"lock": "threading.Lock()", "RLock": "threading.RLock()"}
+#: What culprits call one that can be opened again by its path.
+_FILE = "file"
+_BY_OTHER = {
+    "generator": "{0} = list({0})   # it is used up once; a list can be sent",
+    _FILE: "{0} = {0}.name   # its path: open it where it is used",
+}
+_INSTEAD = {
+    **dict.fromkeys(_MADE_ANEW, "make it where it is used"),
+    _FILE: "open it where it is used",
+}
 _DUMPS = ("pickle.dumps", "ray.pickle", "ray.export", "dask.serialize")
 #: Stages in which somebody waits for a pickle that failed.
 _REFUSING = (*_DUMPS, "ray.msgpack", "ray.store", "ray.submit")
@@ -228,8 +238,9 @@ def without_part(path: str, kind: str) -> tuple[str, str]:
     because, (kind, _, owner) = f"it is a {kind}", kind.partition(" of ")
     has_slots, owner = owner.endswith(WITH_SLOTS), owner.removesuffix(WITH_SLOTS)
     can_paste = is_code(path.replace(NAME, "name")) and not kind.endswith(" in a tuple")
-    if kind == "generator" and can_paste:
-        return f"{path} = list({path})   # it is used up once; a list can be sent", because
+    is_in_class = kind == _FILE and not (path.isidentifier() or path.endswith("]"))
+    if kind in _BY_OTHER and can_paste and not is_in_class:
+        return _BY_OTHER[kind].format(path), because
     if kind == "function":
         because += " without a module that has it by its name"
     whole = re.split(r"[.[]", path, maxsplit=1)[0]
@@ -240,21 +251,24 @@ def without_part(path: str, kind: str) -> tuple[str, str]:
         made = f"import copy; to_send = copy.deepcopy({whole}, {{id({path}): None}})"
         return f"{made}   # a copy with None in its place", because
     if attribute is None or "." in owner:  # nobody edits the class of a library
-        instead = "make it where it is used" if kind in _MADE_ANEW else "send what it is made from"
+        instead = _INSTEAD.get(kind, "send what it is made from")
         return "", f"{because}: {instead} instead"
     name, home = attribute[1], f"at home in the class {owner}" if owner else "at home in its class"
     if not can_paste:
         return "", f"{because}: leave it out in `__getstate__`, make it anew in `__setstate__`"
-    made = _MADE_ANEW.get(kind, "") if attribute.end(1) == len(path) else ""
-    state, fill = f"{{**vars(self), {name!r}: None}}", f"vars(self).update(state, {name}={made})"
+    is_itself = attribute.end(1) == len(path)
+    made = _MADE_ANEW.get(kind, "") if is_itself else ""
+    other = f"self.{name}.name" if kind == _FILE and is_itself else None
+    state, fill = f"{{**vars(self), {name!r}: {other}}}", f"vars(self).update(state, {name}={made})"
     if has_slots:
         own = "**getattr(self, '__dict__', {}), **object.__getstate__(self)[1]"
-        state = f"(None, {{{own}, {name!r}: None}})"
+        state = f"(None, {{{own}, {name!r}: {other}}})"
         fill = f"[setattr(self, *each) for each in {{**state[1], {name!r}: {made}}}.items()]"
     line = f"cls = type({path[: attribute.start()]}); cls.__getstate__ = lambda self: {state}"
     if made:
         line = f"import threading; {line}; cls.__setstate__ = lambda self, state: {fill}"
-    return f"{line}   # a copy with {'a new one' if made else 'None'} in its place; {home}", because
+    what = "a new one" if made else "its path, to open it again," if other else "None"
+    return f"{line}   # a copy with {what} in its place; {home}", because
 
 
 def first_use_imports(trace: Trace) -> Iterable[Finding]:

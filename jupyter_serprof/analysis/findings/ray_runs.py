@@ -258,6 +258,9 @@ def as_one_block(trace: Trace, span: Span) -> str:
     What goes to tasks stays what it is, as they know no other: words tell them how it goes back.
     """
     name, form = text(span, "name"), text(span, "block_form")
+    times = sum(text(one, "name") == name for _, one in indexed(trace, "ray.msgpack"))
+    if form == "columns" and name and times == 1 and not any(indexed(trace, "ray.submit")):
+        return f"%serprof --try ray.put({name})   # measures columns instead of rows"
     if not name.isidentifier() or form not in _BACK:
         return ""
     before = "import pyarrow as pa; " * form.startswith("pa.")

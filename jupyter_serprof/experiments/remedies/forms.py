@@ -15,6 +15,7 @@ from importlib import import_module
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
+from jupyter_serprof.experiments.remedies.table import known, variable
 from jupyter_serprof.model import Sweep, Trace
 from jupyter_serprof.objects.ask import is_exactly_of, state_of
 
@@ -65,23 +66,32 @@ class Form(NamedTuple):
         return names[self.name]
 
 
-_OFFER = re.compile(r"%serprof --try (\S+)")
+_OFFER = re.compile(r"%serprof --try (?:ray\.put\()?([^\s()]+)\)?")
 Made = TypeVar("Made", bound=Trace | Sweep)
 
 
 def offered(document: Made, values: Mapping[str, object]) -> Made:
-    """Return a document that offers ``--try`` only of values by name that have another form."""
+    """Return a document that gives in place of ``--try`` the line that makes another form.
 
-    def is_vain(remedy: str) -> bool:
+    Nothing where a value by its name has none; what a line needs of numpy is imported in it.
+    """
+
+    def line_of(remedy: str) -> str:
         if (found := _OFFER.match(remedy)) is None:
-            return False
+            is_bound = "np" in values or not re.match(r"\w+ = .*\bnp\.", remedy)
+            return remedy if is_bound else f"import numpy as np; {remedy}"
         first, *attributes = found[1].split(".")
         value = values.get(first)
         for each in attributes:
             value = state_of(value).get(each)
-        return next(forms_of(value), None) is None
+        form = next(forms_of(value, variable(found[1])), None)
+        line, _, said = form.line.partition("   # ") if form else ("", "", "")
+        about = remedy.partition("   # ")[2].partition(":")[0] if "# about" in remedy else ""
+        told = "; ".join(filter(None, (about, said, f"measured by {found[0]}")))
+        line = known(line, found[1])
+        return line and line_of(f"{line}   # {told}")
 
-    kept = (replace(one, remedy="") if is_vain(one.remedy) else one for one in document.findings)
+    kept = (replace(one, remedy=line_of(one.remedy)) for one in document.findings)
     return replace(document, findings=tuple(kept))
 
 
@@ -151,9 +161,12 @@ def _sequence_rows(value: Sequence[Sequence[Any]], name: str) -> Iterator[Offer]
         yield "rows", line, lambda made: like(map(kind, made.tolist()))  # type: ignore[call-arg]
         return
     numbers = tuple(at for at in range(wide) if _is_plain([row[at] for row in value]))
-    made = f"np.array(column) if at in {numbers} else list(column)" if numbers else "list(column)"
-    each = f"for at, column in enumerate(zip(*{name}))"
-    line = f"{name} = [{made} {each}]   # columns, numbers as arrays; list(zip(*{name})) goes back"
+    made = f"[list(column) for column in zip(*{name})]   # columns"
+    if numbers:
+        each = f"for at, column in enumerate(zip(*{name}))"
+        made = f"[np.array(column) if at in {numbers} else list(column) {each}]"
+        made += "   # columns, numbers as arrays"
+    line = f"{name} = {made}; list(zip(*{name})) goes back"
     yield "columns", line, lambda made: like(map(kind, zip(*map(_listed, made), strict=True)))  # type: ignore[call-arg]
 
 

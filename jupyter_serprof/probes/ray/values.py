@@ -161,6 +161,8 @@ def plain_look(value: Any, size: int) -> Mapping[str, str] | None:  # noqa: ANN4
         form = "pa.array"
     elif kinds == {dict} and "pandas" in sys.modules and _have_the_same_keys(sample):
         form = "pd.DataFrame"
+    elif kinds in ({dict}, {tuple}, {list}) and _are_rows(sample):
+        form = "columns"
     return {"name": notebook_name(value), "block_form": form}
 
 
@@ -184,6 +186,14 @@ def _have_the_same_keys(rows: Sequence[dict[object, object]]) -> bool:
     keys = [list(islice(row, _MOST_KEYS)) for row in rows]
     is_text = all(is_exactly(key, (str,)) for key in chain.from_iterable(keys))
     return is_text and keys.count(keys[0]) == len(keys)
+
+
+def _are_rows(sample: Sequence[Any]) -> bool:
+    """Tell whether dicts of the same keys, or sequences of one length, hold plain values."""
+    sizes = set(map(len, sample))
+    is_alike = _have_the_same_keys(sample) if type(sample[0]) is dict else len(sizes) == 1
+    parts = chain.from_iterable(items_of(row, _MOST_KEYS) for row in sample)
+    return is_alike and all(is_exactly(part, ATOMS) for part in parts)
 
 
 def _is_marker(noted: tuple[int, str, object, str, str]) -> bool:

@@ -15,12 +15,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from jupyter_serprof.experiments.remedies.forms import forms_of, offered
 from jupyter_serprof.experiments.remedies.gain import Trial, finding_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES
 from jupyter_serprof.experiments.remedies.trial import Candidate, trial_steps
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import PickleWay, Trip
+from jupyter_serprof.model import Finding
 from jupyter_serprof.objects.equality import same_value
+from jupyter_serprof.testing import make_trace
 
 NAMES = [f"n{at % 7}" for at in range(2_000)]
 NUMBERS = np.arange(40_000.0)
@@ -217,3 +220,22 @@ def test_what_is_sent_is_made_by_the_line_alone(monkeypatch: pytest.MonkeyPatch)
     expected = run(line_of(candidate, "rows"), "rows", value)["rows"]
     assert same_value(sent[1], expected) is True
     assert str(shape_of(sent[1])) == str(shape_of(expected))
+
+
+@pytest.mark.parametrize("kind", [dict, tuple])
+def test_rows_are_offered_as_the_line_that_makes_columns_of_them(kind: type) -> None:
+    """In the user's own name, with its import; a value without another form has no line."""
+    rows = [kind((("id", at), ("name", f"n{at}"))) for at in range(200)]
+    of = ("ray.put(rows)", "x")
+    asked = tuple(Finding("r", "warn", "t", {}, f"%serprof --try {each}   # w") for each in of)
+    trace = replace(make_trace([]), findings=asked)
+    names: dict[str, Any] = {"rows": rows, "x": 1}
+
+    line, none = (finding.remedy for finding in offered(trace, names).findings)
+
+    assert none == ""
+    assert line.endswith("measured by %serprof --try ray.put(rows)")
+    exec(line, names)  # noqa: S102  (what is pasted)
+    assert len(names["rows"]) == 2
+    back: Any = next(forms_of(rows)).back
+    assert back(names["rows"]) == rows
