@@ -286,6 +286,7 @@ def test_a_line_inside_a_cell_has_its_own_picture(shell: Shell) -> None:
     assert isinstance(outer, Trace)
     assert (inner.name, outer.name) == ("pickle.dumps(2)", "cell")
     assert sum(span.stage == "pickle.dumps" for span in outer.spans) == 2
+    assert ran.value is None
 
 
 def test_a_terminal_waits_for_the_end_of_the_cell(shell: Shell) -> None:
@@ -308,18 +309,6 @@ def test_history_keeps_what_was_typed(shell: Shell) -> None:
 
 
 # Lines
-
-
-def test_code_that_serializes_is_recorded(shell: Shell) -> None:
-    """The waterfall of what the expression did."""
-    ran = Ran(shell, "%serprof pickle.loads(pickle.dumps([1]))")
-
-    assert ran.trace.name == "pickle.loads(pickle.dumps([1]))"
-    assert [s.stage for s in ran.trace.spans if "pickle" in s.stage] == [
-        "pickle.dumps",
-        "pickle.loads",
-    ]
-    assert ran.value is None
 
 
 def test_a_value_makes_the_round_trip(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,8 +181,8 @@ def machine_between(before: Trace | Sweep, after: Trace | Sweep) -> Machine | No
     worst = max(ratios, key=lambda kind: ratios[kind])
     reach = LEAST * ratios[worst]
     text = (
-        f"within {format_ratio(reach)}, which may be the machine's: {_TITLES[worst]} varied by "
-        f"{format_ratio(ratios[worst])}"
+        f"within {format_ratio(reach)}, which the machine alone may make: {_TITLES[worst]} "
+        f"varied by {format_ratio(ratios[worst])}"
     )
     return Machine(reach, text, ends["pages"][1] / _PAGES if "pages" in ends else 0.0)
 

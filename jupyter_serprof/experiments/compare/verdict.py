@@ -184,16 +184,16 @@ def _one_sided(change: Change) -> Change:
 def _judged(change: Change, line: _Times, family: int) -> Change:
     shown = line.shift()
     low, high = (None if it is None else math.exp(it) for it in (shown.low, shown.high))
-    quotient = line.shown_ns[1] / line.shown_ns[0] if line.shown_ns[0] else 0
-    is_alike = (low or quotient) <= quotient <= (high or quotient)
-    ratio = quotient if quotient and is_alike else math.exp(shown.value)
-    if line.key and low and high and not is_alike and (quotient > 1) != (shown.value > 0):
-        low, high = min(low, quotient), max(high, quotient)
-        said = "the middle runs say otherwise"
-        return replace(change, ratio=quotient, low=low, high=high, reason=said)
+    # The ratio is that of the two times beside it, and the interval holds it.
+    before_ns, after_ns = line.shown_ns
+    ratio = after_ns / before_ns if before_ns and after_ns else math.exp(shown.value)
+    if low is not None and high is not None:
+        low, high = min(low, ratio), max(high, ratio)
     known = replace(change, ratio=ratio, low=low, high=high)
     if reason := _doubt(line, shown, family):
         return replace(known, reason=reason)
+    if (ratio > 1) != (shown.value > 0):
+        return replace(known, reason="the middle runs say otherwise")
     return replace(known, verdict="slower" if shown.value > 0 else "faster")
 
 

@@ -172,7 +172,7 @@ def _summary(sweep: Sweep, headline: str) -> Summary:
         most = max(map(len, warm))
         middle = ("", "", ", the slower one counts", ", the middle one counts")[min(most, 3)]
         middle += ", of two the slower" * (most > 2 and 2 in map(len, warm))  # noqa: PLR2004
-        counts = ", some in two groups" if is_grouped else middle
+        counts = ", some fast and some slow with none between" if is_grouped else middle
         facts.append(f"{runs}{counts}; the first, cold run stands apart")
     details = tuple(limit_facts(sweep.limits))
     return Summary(units.shortened(headline), tuple(facts), details=details)

@@ -187,19 +187,9 @@ def checked_repeat(
 class PassPlan:
     """The passes of one sweep: which one runs, whether another follows, and for how long.
 
-    Parameters
-    ----------
-    repeat
-        Warm passes; None makes 3, and up to 5 while the budget lasts.
-    seed
-        Of the shuffled order, which ``draw`` gives.
-
-    Attributes
-    ----------
-    number
-        0 is the cold pass, -1 stands before it.
-    is_running
-        Whether steps are being made.
+    ``repeat`` is the number of warm passes: None makes 3, and up to 5 while the budget lasts.
+    ``seed`` is of the shuffled order, which ``draw`` gives. Of the ``number`` 0 is the cold pass,
+    and -1 stands before it.
     """
 
     repeat: int | None
@@ -233,13 +223,7 @@ class PassPlan:
         return f"{self.budget.problem(0.0)}: {self.number} of {self.sure} warm runs"
 
     def steps(self, run: Callable[[], Steps]) -> Steps:
-        """Run, one step at a time; what others do between two steps takes nothing from the budget.
-
-        Parameters
-        ----------
-        run
-            Yields after each step.
-        """
+        """Run step by step; what others do between two steps takes nothing from the budget."""
         __tracebackhide__ = True
         self.is_running = True
         try:

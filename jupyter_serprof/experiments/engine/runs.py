@@ -120,12 +120,8 @@ def shown_runs(
 def thin_trace(trace: Trace, *, spans: int, pieces: int) -> Trace:
     """Return an analysed trace with its longest spans; its rows, tables and findings stay exact.
 
-    Parameters
-    ----------
-    spans
-        The most of them; findings point at none any more, where some are left out.
-    pieces
-        Of each row of the waterfall, at most: garbage collection cuts one into hundreds.
+    Findings point at none any more where some are left out. A row of the waterfall keeps so many
+    pieces at most: garbage collection cuts one into hundreds.
     """
     if trace.waterfall:
         rows = (
@@ -141,15 +137,9 @@ def thin_trace(trace: Trace, *, spans: int, pieces: int) -> Trace:
 def one_of(trace: Trace, loops: int, bare_ns: float = math.inf) -> Trace | None:
     """Return the run in the middle as a trace of its own; None where runs are not told apart.
 
-    Parameters
-    ----------
-    trace
-        A recording of equal runs, one after the other on one thread.
-    bare_ns
-        What one takes that is not recorded: writing a run of a microsecond down takes eight.
+    ``trace`` is a recording of equal runs, one after the other on one thread; ``bare_ns`` is what
+    one takes that is not recorded: writing a run of a microsecond down takes eight.
 
-    Notes
-    -----
     A run reaches from the end of the last span of the run before to the end of its own last span;
     so the first run, which has none before it, is never chosen, and what a run does after its last
     span is counted to the next one, which does the same. Without spans it is the mean run.

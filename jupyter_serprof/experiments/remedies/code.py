@@ -102,18 +102,11 @@ def _nothing(sent: Sequence[Crossed]) -> str:
 
 def _told(name: str, sweep: Sweep, *, is_stopped: bool) -> Iterator[str]:
     what = name if name.isidentifier() else f"{name}, which has no name"
-    said = sweep.summary.headline if sweep.summary else ""
     tried = [variant for variant in sweep.variants if variant.facts.get("tried")]
-    told = [f"{variant.title} {variant.notes[0]}" for variant in tried if variant.notes]
-    if is_stopped:
-        yield (
-            f"tried on {what}: {'; '.join(told) or 'nothing yet'}. Then it was interrupted; "
-            "to go on: sp.resume()"
-        )
-    elif told:
-        yield f"tried on {what}: {'; '.join(told)}"
-    else:
-        yield f"tried on {what}: {said if sweep.quality.notes else 'no remedy applies to it'}"
+    told = "; ".join(f"{variant.title} {variant.notes[0]}" for variant in tried if variant.notes)
+    said = told or (sweep.summary.headline if sweep.summary else "nothing yet")
+    stopped = ". Then it was interrupted; to go on: sp.resume()" if is_stopped else ""
+    yield f"tried on {what}: {said}{stopped}"
     yield from sweep.quality.notes
 
 

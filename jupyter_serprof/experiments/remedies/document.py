@@ -36,8 +36,7 @@ def document_of(  # noqa: PLR0913  (what a document holds)
 ) -> Sweep:
     """Return the document: as it goes now, then the remedies, the best first.
 
-    ``said``: Stands for the headline, where nothing is to be tried.
-    ``ended``: Why it ended early, a fact; "" where it went through.
+    ``said`` is the headline where nothing is to be tried; ``ended`` why it ended early, a fact.
     """
     # All trials are against the one way that it goes now.
     all_now = [trip for trial in trials for trip in trial.trips[0]]

@@ -82,13 +82,10 @@ class Candidate:
 def trial_steps(
     make: Callable[[], Sides], trial: Trial, has_time: Callable[[], bool], most: int
 ) -> Steps:
-    """Make the pairs of a remedy, at least one of them, and yield before each.
+    """Make the pairs of a remedy, one to ``most`` while there is time, and yield before each.
 
-    ``make``: Makes both ways ready, again where an interrupt ended the trial before.
-    ``trial``: Where the trips are noted; it goes on from what is there, also in the midst of a
-        pair.
-    ``has_time``: Whether another pair may begin.
-    ``most``: Pairs.
+    ``make`` makes both ways ready, again where an interrupt ended the trial before. The trips are
+    noted in ``trial``, which goes on from what is there, also in the midst of a pair.
     """
     __tracebackhide__ = True
     sides = make()
@@ -113,9 +110,8 @@ def trial_steps(
 class Trials:
     """The trials of a value or of a graph: an `Experiment`, whose runs are pairs of trips.
 
-    ``name``: What the document calls what is tried.
-    ``budget_s``: Seconds for all of it; a pair that has begun is ended.
-    ``pairs``: Pairs of each remedy; fewer where the budget ends before.
+    ``name`` is what the document calls what is tried; ``budget_s`` is for all of it, and a pair
+    that has begun is ended; there are ``pairs`` of each remedy, fewer where the budget ends before.
     """
 
     def __init__(self, name: str, budget_s: float, pairs: int) -> None:

@@ -113,10 +113,7 @@ class TransportRuns(Runs):
     def run(self, transport: Transport, value: object, *, detail: bool) -> tuple[Trace, object]:
         """Run once more: cold the first time; then one alone, which tells how many fit together.
 
-        Returns
-        -------
-        (Trace, object)
-            The recording of a single run, or of the last ones, and what came back.
+        Gives the recording of a single run, or of the last ones, and what came back.
         """
         __tracebackhide__ = True
         loops = self.loops or 1

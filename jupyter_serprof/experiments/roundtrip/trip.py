@@ -103,7 +103,7 @@ def payload_places(
 
 #: So much of the budget may pass for the first two warm runs of a way.
 _GRACE = 1.2
-#: Spread (interquartile range over median) above which a number is called unstable.
+#: Spread (interquartile range over median) above which runs are called uneven.
 UNSTABLE_SHARE = 0.1
 
 
@@ -357,7 +357,7 @@ def _notes(runs: TransportRuns) -> list[str]:
         notes.append("what comes back is not equal to what was sent")
     if len(runs.warm) > ROUND_TRIP.fewest and (share := _spread_share(runs)) > UNSTABLE_SHARE:
         text = format_share(share, decimals=0)
-        notes.append(f"unstable: half of the {len(runs.warm)} warm runs lie up to {text} apart")
+        notes.append(f"uneven: half of its {len(runs.warm)} warm runs lie up to {text} apart")
     return notes
 
 

@@ -20,7 +20,7 @@ _SMALLEST_RATIO = 0.05
 _LEGENDS = {
     TIED: f"{TIED} as fast as the fastest, as far as these runs can tell",
     NOT_SURE: f"{NOT_SURE} a guess: these runs took very different times",
-    GROUPED: f"{GROUPED} its runs fell into two groups: the bar is one of the larger",
+    GROUPED: f"{GROUPED} some of its runs were fast, some slow: the bar is one of the more",
 }
 
 
@@ -162,13 +162,9 @@ def legends(runs: Iterable[Bar]) -> list[str]:
 
 def gain_text(run: Bar) -> str:
     """Return how many times faster a remedy is, on the line of its warm runs."""
-    gain = None if run.cold else _gain(run.variant)
-    return units.NOT_APPLICABLE if gain is None else units.format_ratio(gain)
-
-
-def _gain(variant: Variant) -> float | None:
-    gain = variant.facts.get("gain")
-    return gain if isinstance(gain, float) and variant.facts.get("tried") is True else None
+    gain, is_tried = run.variant.facts.get("gain"), run.variant.facts.get("tried") is True
+    is_told = isinstance(gain, float) and is_tried and not run.cold
+    return units.format_ratio(gain) if is_told else units.NOT_APPLICABLE  # type: ignore[arg-type]  # a float
 
 
 def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:

@@ -9,7 +9,14 @@ from itertools import zip_longest
 from string import ascii_lowercase
 
 from jupyter_serprof.model import Sweep
-from jupyter_serprof.model.units import NOT_APPLICABLE, clean, column_unit, format_bytes, format_ns
+from jupyter_serprof.model.units import (
+    NOT_APPLICABLE,
+    clean,
+    column_unit,
+    counted_in_each,
+    format_bytes,
+    format_ns,
+)
 from jupyter_serprof.views.kit.bars import length_bar, log_axis, log_ticks
 from jupyter_serprof.views.kit.lines import clip, hang, wrap
 from jupyter_serprof.views.kit.table import (
@@ -132,10 +139,7 @@ def _tables(
 def _counts(found: Sequence[Series]) -> str:
     """Say how many runs a median is of, where it is more than one."""
     counts = [len(point.walls_ns) for each in found for point in each.points]
-    low, high = min(counts), max(counts)
-    if high == 1:
-        return ""
-    return f" of {high} runs" if low == high else f" of {low} to {high} runs"
+    return f" of {counted_in_each(counts, 'run')}" if max(counts) > 1 else ""
 
 
 def _sizes_of(found: Sequence[Series]) -> list[int]:

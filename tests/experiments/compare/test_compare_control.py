@@ -97,7 +97,7 @@ def test_a_machine_that_drifted_is_not_told_of_the_code(factor: float, kind: str
     verdict, reason = wall(found)
     assert verdict == "cannot tell"
     assert reason.startswith("within 2.")
-    assert f"which may be the machine's: {TITLES[kind]} varied by 1." in reason
+    assert f"which the machine alone may make: {TITLES[kind]} varied by 1." in reason
     assert {change.verdict for change in found.changes} == {"cannot tell"}
     assert "cannot tell faster from slower: " in lines
     assert "cannot tell, within 2." in lines
