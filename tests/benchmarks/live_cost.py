@@ -36,7 +36,7 @@ def measure() -> None:
     from jupyter_serprof.experiments.engine.recording import Recording
     from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 
-    heading("What an update of the live picture costs, and whether the next run feels it")
+    heading("What an update of the live picture costs, and whether the next run feels it: ratios")
     sweep = api.run(api.RoundTrip([1], transports=["pickle", "pickle-oob", "cloudpickle"]))
     transport = TRANSPORTS["pickle"]()
     rows = []
@@ -63,13 +63,7 @@ def measure() -> None:
         texts = [" ".join(f"{each:.3f}" for each in quartiles(r)) for r in (control, disturbed)]
         cost = f"{updates_ns[0] / 1e6:.0f}", f"{quartiles(updates_ns[1:])[1] / 1e6:.1f}"
         rows.append([name, *cost, *texts])
-    columns = [
-        "value",
-        "first update, ms",
-        "others, ms",
-        "without: ratio q1 q2 q3",
-        "after: q1 q2 q3",
-    ]
+    columns = ["value", "first update, ms", "others, ms", "without: q1 q2 q3", "after: q1 q2 q3"]
     table(columns, rows)
 
 

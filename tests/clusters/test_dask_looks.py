@@ -21,7 +21,7 @@ from dask.delayed import delayed
 from distributed import Client, Event, LocalCluster
 
 from clusters.outside import outside_cluster
-from jupyter_serprof.api import graphstages, record
+from jupyter_serprof.api import record
 from jupyter_serprof.experiments.engine import live
 from jupyter_serprof.model.live import LiveFacts
 
@@ -66,40 +66,55 @@ def through(value: int) -> int:
     return value
 
 
-def pause_above(share: float, dask_worker: Any) -> None:
-    dask_worker.memory_manager.memory_pause_fraction = share
+def limit(paused: float, spilled: float = 0.7, *, dask_worker: Any) -> None:
+    """Set from which share of its memory on a worker pauses, and spills."""
+    manager = dask_worker.memory_manager
+    manager.memory_pause_fraction = paused
+    manager.memory_spill_fraction = manager.memory_target_fraction = spilled
 
 
-def test_tasks_are_counted_while_the_thread_is_blocked(gate: Event) -> None:
-    watcher = Watcher("Execution: 11 of 12 tasks, ", gate.set)
-    parts = [delayed(abs)(at) for at in range(10)]
+@pytest.mark.parametrize("is_local", [True, False])
+def test_tasks_are_counted_while_the_thread_is_blocked(gate: Event, is_local: bool) -> None:
+    opened = threading.Event() if is_local else gate
+    passing = (lambda value: opened.wait(60) and value) if is_local else through
+    watcher = Watcher("Execution: 11 of 12 tasks, ", opened.set)
+    graph = delayed(passing)(delayed(sum)([delayed(abs)(at) for at in range(10)]))
 
-    graphstages(delayed(through)(delayed(sum)(parts)), live=watcher)
+    with record("counted", live=watcher):
+        graph.compute(**{"scheduler": "threads"} if is_local else {})
 
     assert watcher.said
+
+
+GPU: dict[str, Any] = {"resources": {"GPU": 2}}
 
 
 @pytest.mark.parametrize(
     ("share", "asked", "words"),
     [
-        (0.9, {"GPU": 2}, "; 1 task asks for GPU 2, which none of 2 workers has"),
-        (1e-6, None, "; 2 of 2 workers paused, memory  ...  % full"),
+        (0.9, GPU, "; 1 task asks for GPU 2: none of 2 workers fits"),
+        (0.9, {"workers": "tcp://10.9.8.7:6"}, "for a worker at tcp://10.9.8.7:6: none of 2 "),
+        (0.9, {"workers": "10.9.8.7"}, "; 1 task asks for a worker at 10.9.8.7: none of 2 "),
+        (1e-6, GPU, "; 2 of 2 workers paused, memory  ...  % full, 4.00 MB are spilled; 1 task "),
+        (0.9, GPU, "; workers spill to disk, 4.00 MB by now; 1 task asks "),
     ],
 )
 def test_what_keeps_a_task_from_workers_is_told(
-    client: Client, share: float, asked: dict[str, float] | None, words: str
+    client: Client, share: float, asked: dict[str, Any], words: str
 ) -> None:
+    """Its worker is there no more, or has other things to do than before."""
+    limits = share, 1e-6 if "spill" in words else 0.7
     future: Any = None
+    held = client.map(np.full, [250_000] * 2, [share] * 2, pure=False)
+    client.gather(client.map(len, held))
+    begin = Watcher("Execution: 0 of 1 task, ", lambda: client.run(limit, *limits))
+    watcher = Watcher(words, lambda: client.run(limit, 0.9, 0.7) and future.cancel())
+    tell = lambda facts: list(map(Watcher.__call__, (begin, watcher), (facts, facts)))  # noqa: E731
 
-    def free() -> None:
-        client.run(pause_above, 0.9)
-        future.cancel()
-
-    client.run(pause_above, share)
-    watcher = Watcher(words, free)
-    with record("kept", live=watcher), suppress(Exception):
-        future = client.submit(abs, len(words), resources=asked)
+    with record("kept", live=tell), suppress(Exception):
+        future = client.submit(abs, -1, pure=False, **asked)
         future.result(60)
+    client.cancel(held)
 
     assert watcher.said
 
@@ -122,8 +137,7 @@ def test_a_cluster_without_workers_is_told(
     """By the line, with the user's own name; where there is none, on stderr."""
     with LocalCluster(n_workers=0, processes=False, **KIND) as cluster, Client(cluster) as client:
         monkeypatch.setattr(sys.modules["__main__"], "mine", client, raising=False)
-        words = "; no worker is there: mine.cluster.scale(2)"
-        watcher = Watcher(words, partial(cluster.scale, 1))
+        watcher = Watcher("; no worker is there: mine.cluster.scale(2)", partial(cluster.scale, 1))
 
         with record("none", live=watcher):
             client.submit(abs, 2).result(60)
@@ -188,27 +202,17 @@ def test_what_is_done_to_a_graph_is_told(
     assert watcher.said
 
 
+@pytest.mark.filterwarnings("ignore:Sending large graph")
 def test_a_scheduler_that_stands_still_or_dies_is_told(tmp_path: Path) -> None:
     with outside_cluster(tmp_path, 1) as outside, Client(outside.address) as client:
-        words = "Wait for the cluster, ... ; the scheduler is busy: it has not answered for "
+        words = "; the scheduler is busy: it has not answered for  ... MB are not sent "
         watcher = Watcher(words, partial(outside.scheduler.send_signal, signal.SIGCONT))
 
         client.wait_for_workers(1)
         with record("busy", live=watcher), suppress(Exception):
             outside.scheduler.send_signal(signal.SIGSTOP)
-            client.submit(pow, 2, 3).result(60)
+            client.submit(len, bytes(20_000_000)).result(60)
             outside.scheduler.kill()
             client.submit(pow, 2, 4).result(1)
-
-    assert watcher.said
-
-
-def test_local_threads_are_counted() -> None:
-    gate = threading.Event()
-    watcher = Watcher("Execution: 3 of 9 tasks, ", gate.set)
-    parts = [delayed(lambda at: at < 3 or gate.wait(60))(at) for at in range(8)]
-
-    with record("threads", live=watcher):
-        delayed(all)(parts).compute(scheduler="threads", num_workers=8)
 
     assert watcher.said

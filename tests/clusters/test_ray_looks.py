@@ -140,7 +140,10 @@ FORCED = "  # ends the processes of tasks that run"
 LEFT: dict[str, tuple[Callable[[Path], Any], str]] = {
     "wait runs for ": (through.remote, f"ray.cancel(left, force=True){FORCED}"),
     ", 2 calls in the queue of its actor": (
-        lambda gate: [*map(clerk().serve.remote, (gate, None, None))],
+        # It stays when its caller is over.
+        lambda gate: [
+            *map(MAIN.setdefault("actor", Clerk.remote()).serve.remote, [gate, None, None])
+        ],
         "[ray.cancel(ref) for ref in [*left]]  # calls that run go on",
     ),
     "no node has more than 2 CPU": (
@@ -148,12 +151,6 @@ LEFT: dict[str, tuple[Callable[[Path], Any], str]] = {
         f"[ray.cancel(ref, force=True) for ref in [*left.values()]]{FORCED}",
     ),
 }
-
-
-def clerk() -> Any:
-    """Return an actor that stays when its caller is over."""
-    MAIN["actor"] = Clerk.remote()
-    return MAIN["actor"]
 
 
 @pytest.mark.parametrize("words", LEFT)
@@ -175,7 +172,7 @@ def test_what_ray_goes_on_with_is_cancelled_by_the_line(
         ray.get(refs[-1], timeout=30)
 
     assert capfd.readouterr().err == ""
-    MAIN.pop("actor", None)
+    MAIN.pop("it", None)
 
 
 @pytest.mark.parametrize("detail", [False, True])

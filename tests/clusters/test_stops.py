@@ -10,25 +10,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, Future, LocalCluster, wait
 
-from clusters.test_dask_looks import KIND, Slow, Watcher, pause_above
+from clusters.test_dask_looks import KIND, Slow, Watcher, limit, soon  # noqa: F401  (a fixture)
 from jupyter_serprof.api import graphstages, record
-from jupyter_serprof.experiments.engine import live
 from jupyter_serprof.model import Trace
 
-MAIN = vars(sys.modules["__main__"])
+MAIN: dict[str, Any] = vars(sys.modules["__main__"])
 #: What Ctrl-C does: the signal comes to the thread that waits.
 PRESS = partial(signal.pthread_kill, threading.main_thread().ident or 0, signal.SIGINT)
-
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "AFTER_S", 0.1)
-    monkeypatch.setattr(live, "STILL_S", 0.3)
 
 
 def stopped(words: str, run: Callable[[], object], *, detail: bool = False) -> Trace:
@@ -47,6 +41,14 @@ def line_of(trace: Trace) -> str:
     return note.partition(" left on the cluster: ")[2]
 
 
+def next_to(what: str, client: Client, free: Callable[[], object]) -> None:
+    """Run something beside what was stopped, and free its threads where the line tells of it."""
+    watcher = Watcher(f"; {what} run on the workers: they hold 2 of 2 threads", free)
+    with record("next", live=watcher):
+        client.submit(abs, -1, pure=False).result(60)
+    assert watcher.said
+
+
 def through(value: int) -> int:
     Event("stop").wait(20)
     return value
@@ -58,23 +60,23 @@ def gate(dask_client: Client) -> Iterator[Event]:
     made.clear()
     yield made
     made.set()
-    dask_client.run(pause_above, 0.9)
+    dask_client.run(limit, 0.9)
 
 
 @pytest.fixture
 def mine(dask_client: Client, gate: Event) -> Iterator[Client]:
     """The client, by the name that the user gave it; tasks wait at a gate."""
     assert not gate.is_set()
-    MAIN["mine"] = dask_client
+    MAIN.update(mine=dask_client, gate=gate)
     yield dask_client
-    for name in ("mine", "fs", "done"):
+    for name in ("mine", "gate", "fs", "done"):
         MAIN.pop(name, None)
 
 
 #: What the tasks ask for, from which share on workers pause, and what the line says then.
 STATES: dict[str, tuple[dict[str, float] | None, float]] = {
     "through runs for ": (None, 0.9),
-    " for GPU 1, which none of ": ({"GPU": 1}, 0.9),
+    " for GPU 1: none of ": ({"GPU": 1}, 0.9),
     " paused, memory ": (None, 1e-6),
 }
 
@@ -84,7 +86,7 @@ def test_what_dask_goes_on_with_is_cancelled_by_the_line(
     mine: Client, capfd: pytest.CaptureFixture[str], words: str
 ) -> None:
     asked, share = STATES[words]
-    mine.run(pause_above, share)
+    mine.run(limit, share)
 
     def run() -> None:
         MAIN["fs"] = mine.map(through, range(3), pure=False, resources=asked)
@@ -93,7 +95,8 @@ def test_what_dask_goes_on_with_is_cancelled_by_the_line(
     trace = stopped(words, run)
     said = [one for one in capfd.readouterr().err.splitlines() if "Worker is at" not in one]
     line = line_of(trace)
-    exec(line, MAIN)  # noqa: S102  (a line of ours)
+    end = partial(exec, f"{line}; gate.set()", MAIN)
+    next_to("2 tasks of other computations", mine, end) if "through" in words else end()
 
     assert (line, said) == ("mine.cancel(fs)", [])
     assert {future.status for future in MAIN["fs"]} == {"cancelled"}
@@ -128,14 +131,22 @@ def test_what_was_never_sent_is_not_left(mine: Client) -> None:
 
 
 def test_a_stop_is_silent_and_gives_a_computation_back(
-    mine: Client, gate: Event, caplog: pytest.LogCaptureFixture
+    mine: Client, gate: Event, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of each future that was waited for asyncio would tell that nobody took its error."""
     parts = [delayed(through)(at) for at in range(4)]
     before = set(mine.futures)  # of other tests
+    restarted: list[Client] = []
+    monkeypatch.setattr(Client, "restart", property(lambda one: partial(restarted.append, one)))
+    del MAIN["mine"]
 
-    stopped("through runs for ", lambda: delayed(sum)(parts).compute(scheduler=mine))
-    gate.set()
+    trace = stopped("through runs for ", lambda: delayed(sum)(parts).compute(scheduler=mine))
+    next_to("2 cancelled tasks still", mine, gate.set)
+
+    [note] = [one for one in trace.quality.notes if " on the workers, " in one]
+    exec(note.removesuffix(" ends all").partition("begun; ")[2], {})  # noqa: S102  (a line of ours)
+    assert note.startswith("2 tasks still run on the workers, through for ")
+    assert restarted == [mine]
     until = time.monotonic() + 60
     while mine.futures.keys() - before and time.monotonic() < until:  # its loop gives them back
         time.sleep(0.01)

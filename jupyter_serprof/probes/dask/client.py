@@ -317,7 +317,7 @@ class DaskProbe(Probe):
                     entry.draft.details["threads"] = threads
             _name_collections(run, cluster, suffix)
             if run.is_interrupted:
-                run.notes += left_notes(cluster.clients, cluster.oldest)
+                run.notes += left_notes(cluster.clients, cluster.running)
         self._add_facts(run, sent)
 
     def _add_facts(self, run: Page, sent: Sequence[computations.SentGraph]) -> None:

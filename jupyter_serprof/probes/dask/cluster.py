@@ -28,7 +28,7 @@ from jupyter_serprof.model.trace import NO_WORKER
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes import shipping
 from jupyter_serprof.probes.dask.looks import Looks
-from jupyter_serprof.probes.dask.stopped import scaling
+from jupyter_serprof.probes.dask.stopped import scaling, unsent
 from jupyter_serprof.probes.shipping import Shipped, loaded, sources
 
 _PACKAGE = "jupyter_serprof.probes.dask.agent"
@@ -83,7 +83,7 @@ class Visit:
         self.answer: dict[str, Any] | None = None
         self.missing: list[str] = []
         self.troubles: list[str] = []
-        self.looks = Looks(partial(scaling, clients[0]))
+        self.looks = Looks(partial(scaling, clients[0]), lambda: sum(map(unsent, clients)))
         self.has_come, self.is_over = Event(), Event()
         self._loop, self._leaving = asyncio.new_event_loop(), asyncio.Event()
         self._thread = Thread(target=self._run, name="serprof-dask", daemon=True)
@@ -225,8 +225,8 @@ class Cluster:
     outgoing: list[Any] = field(default_factory=list)
     drained: list[int] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
-    #: Of the task that ran longest when somebody looked last: name, s, usual s.
-    oldest: Sequence[Any] = ()
+    #: Name and s of each task that ran at the end, and whether its worker has another process.
+    running: list[tuple[str, float, bool]] = field(default_factory=list)
     visit: Visit | None = None
 
     @property
@@ -266,7 +266,6 @@ class Cluster:
     def _take(self, visit: Visit) -> None:
         self.scheduler, answer = visit.scheduler or self.scheduler, visit.answer
         self.missing += visit.missing
-        self.oldest = visit.looks.seen.get("oldest", ())
         self.trouble += visit.troubles
         if any(client.status == "closed" for client in self.clients):
             self.trouble = ["the client was closed, and the notes of the agents with it"]
@@ -274,6 +273,8 @@ class Cluster:
             self.scheduler.report = answer["report"]
             silent = {a: each for a, each in answer["stations"].items() if not self._add(a, each)}
             if silent:
+                name, ran_s, _ = visit.looks.seen.get("oldest") or ("", 0.0, None)
+                self.running.append((name, ran_s, True))
                 names = ", ".join([*silent][:_MOST_NAMED])
                 more = f" and {left} more" if (left := len(silent) - _MOST_NAMED) > 0 else ""
                 is_gone = all(each.get("error") == "gone" for each in silent.values())
@@ -302,6 +303,7 @@ class Cluster:
         station.delays = tuple((at - 1_000, round(s * 1e9)) for at, s in known["delays"])  # floats
         station.delay_end_s = known["delay_end"]
         station.report = known["report"]
+        self.running += [(*one, not station.is_here) for one in known["running"]]
         return True
 
 

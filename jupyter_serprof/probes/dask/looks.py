@@ -1,8 +1,10 @@
 """How far a cluster is, and why nothing moves: what its scheduler answers to a look."""
 
+import math
 import time
 from asyncio import Event
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +13,9 @@ from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.units import counted, format_bytes, format_share
 
 #: How often a scheduler is looked at; after how long one is busy that has not answered, s.
-_EVERY_S, _BUSY_S = 0.5, 1.0
+_EVERY_S, _BUSY_S, _MOST_REASONS = 0.5, 1.0, 2
+#: Workers whose data on disk grew so lately spill, s; less is on its way at any time, bytes.
+_SPILLS_S, _UNSENT = 3.0, 100_000
 #: A task that runs so many times as long as others of its kind.
 _LONG = 5
 _Ask = Callable[[], Awaitable[Any]]
@@ -20,9 +24,9 @@ _Ask = Callable[[], Awaitable[Any]]
 class Looks:
     """Looks at one scheduler, on the thread and the line that its agent is kept up by."""
 
-    def __init__(self, scaling: Callable[[], str]) -> None:
-        #: The line that gets workers.
-        self.scaling = scaling
+    def __init__(self, scaling: Callable[[], str], unsent: Callable[[], int]) -> None:
+        #: The line that gets workers; how many bytes are on their way; when workers spilled last.
+        self.scaling, self.unsent, self.spilled_s = scaling, unsent, -_SPILLS_S
         #: Whether somebody wants to know; when what has no answer yet was asked; the last answer.
         self.is_watched, self.asked_s, self.seen = False, 0.0, dict[str, Any]()
 
@@ -35,7 +39,9 @@ class Looks:
                 await beat()
                 beaten_s = time.monotonic()
             elif self.is_watched:
-                self.seen = await look()
+                before, self.seen = self.seen.get("spilled", math.inf), await look()
+                if self.seen.get("spilled", 0) > before:
+                    self.spilled_s = time.monotonic()
             self.asked_s = 0.0
 
 
@@ -53,7 +59,7 @@ def cluster_facts(looks: Iterable[Looks], caller: str) -> LiveFacts | None:
 
 
 def _facts(looks: Looks, caller: str, silent_s: float) -> LiveFacts:
-    seen, why = looks.seen, next(_why(looks, silent_s), "")
+    seen, why = looks.seen, "; ".join(islice(_why(looks, silent_s), _MOST_REASONS))
     tasks = seen.get("tasks", 0)
     done = min(seen.get("done", 0), tasks)
     if done == tasks:
@@ -74,22 +80,37 @@ def _why(looks: Looks, silent_s: float) -> Iterator[str]:
     seen = looks.seen
     if silent_s > _BUSY_S:
         yield f"the scheduler is busy: it has not answered for {seconds_text(silent_s)}"
+    if (unsent := looks.unsent()) > _UNSENT:
+        yield f"{format_bytes(unsent)} are not sent to the scheduler yet"
     if not seen.get("tasks", 0) > seen.get("done", 0):
         if seen.get("taking"):
             yield f"the scheduler has been at it for {seconds_text(seen['taking'][1])}"
         return
-    workers, (paused, fullest), (unfit, wish) = seen["workers"], seen["paused"], seen["unfit"]
-    if not workers:
+    if not seen["workers"]:
         yield ": ".join(filter(None, ("no worker is there", looks.scaling())))
+    yield from _of_workers(looks, seen["workers"])
+    others, threads = seen["others"], seen["threads"]
+    if held := min(seen["cancelled"] + others, threads):
+        what = f"{counted(held, 'task')} of other computations"
+        what = what if others else f"{counted(held, 'cancelled task')} still"
+        holds = "runs on the workers: it holds" if held == 1 else "run on the workers: they hold"
+        yield f"{what} {holds} {held} of {counted(threads, 'thread')}"
+    if seen["oldest"]:
+        yield long_text(*seen["oldest"])
+
+
+def _of_workers(looks: Looks, workers: int) -> Iterator[str]:
+    seen = looks.seen
+    (paused, fullest), (unfit, wish) = seen["paused"], seen["unfit"]
     if paused:
         spilled = f", {format_bytes(seen['spilled'])} are spilled" if seen["spilled"] else ""
         full = format_share(fullest, 0)
         yield f"{paused} of {counted(workers, 'worker')} paused, memory {full} full{spilled}"
+    elif time.monotonic() < looks.spilled_s + _SPILLS_S:
+        yield f"workers spill to disk, {format_bytes(seen['spilled'])} by now"
     if unfit:
         asked = f"{counted(unfit, 'task')} ask{'s' if unfit == 1 else ''} for {wish}"
-        yield f"{asked}, which none of {counted(workers, 'worker')} has"
+        yield f"{asked}: none of {counted(workers, 'worker')} fits"
     if late := seen["late"]:
         who = f"{len(late)} of {counted(workers, 'worker')} silent for {seconds_text(max(late))}"
         yield f"{who}: imports, or a call that holds the interpreter"
-    if seen["oldest"]:
-        yield long_text(*seen["oldest"])

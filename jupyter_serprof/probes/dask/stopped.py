@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from traceback import walk_tb
 from typing import Any
 
@@ -11,7 +12,7 @@ from jupyter_serprof.probes.dask.graph.persisted import persisted_futures
 from jupyter_serprof.probes.held import holders, parts_of, variables
 
 #: A task that a worker has begun is told of from here on, s: others end by themselves.
-_LONG_S = 1.0
+_LONG_S = 0.5
 
 
 def hush(error: BaseException, args: tuple[Any, ...]) -> None:
@@ -46,21 +47,22 @@ def _take_errors() -> None:
             task.add_done_callback(lambda one: one.cancelled() or one.exception())
 
 
-def left_notes(clients: Sequence[Any], oldest: Sequence[Any]) -> Iterator[str]:
+def left_notes(clients: Sequence[Any], running: Sequence[tuple[str, float, bool]]) -> Iterator[str]:
     """Yield what a cluster goes on with, and a line that ends it.
 
     ``clients``: Those of one scheduler.
-    ``oldest``: Name and seconds of the task that ran longest when workers were looked at last.
+    ``running``: Name and seconds of each task that a worker is in, and whether in another process.
     """
     for client in clients:
         left = {key for key, one in list(client.futures.items()) if one.status == "pending"}
         left -= UNSENT
         if left:
             yield f"{counted(len(left), 'future')} left on the cluster: {_cancelling(client, left)}"
-    if oldest and oldest[1] >= _LONG_S:
-        ran = f"{oldest[0]} had run for {seconds_text(oldest[1])}"
-        ends = f"{name_of(clients[0])}.restart() ends all"
-        yield f"{ran}: Dask ends no task that has begun; {ends}"
+    name, ran_s, is_apart = max(running, key=itemgetter(1), default=("", 0.0, True))
+    if ran_s >= _LONG_S:
+        run = f"{counted(len(running), 'task')} still run{'s' * (len(running) == 1)} on the workers"
+        end = f"{_line(clients[0], 'restart()')} ends all" if is_apart else "this process ends all"
+        yield f"{run}, {name} for {seconds_text(ran_s)}: Dask ends no task that has begun; {end}"
 
 
 def name_of(client: Any) -> str:  # noqa: ANN401  (a Client)
@@ -75,6 +77,16 @@ def scaling(client: Any) -> str:  # noqa: ANN401  (a Client)
     return f"{name_of(client)}.cluster.scale(2)" if is_there else ""
 
 
+def unsent(client: Any) -> int:  # noqa: ANN401  (a Client)
+    """Return how many bytes a client has written that its socket has not taken yet.
+
+    Source: distributed 2026.8.0, comm/tcp.py:TCP.write; tornado 6.5, iostream.py:_handle_write.
+    """
+    stream = getattr(getattr(client.scheduler_comm, "comm", None), "stream", None)
+    written, taken = (getattr(stream, f"_total_write_{at}index", 0) for at in ("", "done_"))
+    return int(written) - int(taken)
+
+
 def _cancelling(client: Any, left: set[str]) -> str:  # noqa: ANN401  (a Client)
     caller = name_of(client)
     names, values = holders(left, _keys), variables()
@@ -84,8 +96,14 @@ def _cancelling(client: Any, left: set[str]) -> str:  # noqa: ANN401  (a Client)
         held = f"[distributed.Future(key, {caller}) {pending}]"
     elif any(_keys(values[name]) - left for name in names):
         held = f"[f for f in distributed.futures_of({held}) if not f.done()]"
+    return _line(client, f"cancel({held})")
+
+
+def _line(client: Any, call: str) -> str:  # noqa: ANN401  (a Client)
+    """Return a line that calls a client, whatever variables there are."""
+    caller = name_of(client)
     made = "" if variables().get(caller) is client else "client = distributed.get_client(); "
-    line = f"{made}{'await ' * bool(client.asynchronous)}{caller}.cancel({held})"
+    line = f"{made}{'await ' * bool(client.asynchronous)}{caller}.{call}"
     return f"import distributed; {line}" if "distributed." in line else line
 
 

@@ -22,7 +22,7 @@ from importlib import import_module
 from . import hooks
 from .leftovers import drop_leftovers
 from .lines import BEAT_S, ask, compared, invite, is_set, miss, ping
-from .looks import Lookout
+from .looks import Lookout, running
 from .notes import AGENTS, Agent, clock, collected, delay_s
 from .totals import queued_ns
 
@@ -324,7 +324,8 @@ def hand_over(token: str, worker: Any) -> dict[str, Any]:
     delays = agent.delays.get(worker.address, []) if agent else []
     report = stop(token, worker)
     packed = None if report is None else pickle.dumps(report, 4)
-    return {"delay_end": delay_s(worker), "delays": delays, "report": packed}
+    known = {"delay_end": delay_s(worker), "delays": delays, "running": running(worker)}
+    return {**known, "report": packed}
 
 
 def stop(token: str, server: Any, agent: Agent | None = None) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from itertools import islice
 from operator import itemgetter
 
@@ -50,9 +51,11 @@ def _look(agent: Agent, scheduler: Any) -> dict[str, Any]:
         "workers": len(scheduler.workers),
         "threads": sum(worker.nthreads for worker in workers),
         "paused": [len(paused), max(fullness, default=0.0)],
-        "spilled": sum(worker.metrics["spilled_bytes"]["disk"] for worker in workers),
+        "spilled": sum(worker.metrics["spilled_bytes"]["memory"] for worker in workers),
         "unfit": [len(unfit), _wish(unfit[0]) if unfit else ""],
         "oldest": _oldest(agent, workers),
+        "cancelled": sum(w.metrics.get("task_counts", {}).get("cancelled", 0) for w in workers),
+        "others": sum(agent.place(one) is None for w in workers for one in list(w.executing)),
     }
 
 
@@ -82,8 +85,16 @@ def _work(agent: Agent) -> list[float]:
 def _wish(task: Any) -> str:
     """Return what a task asks for that no worker has."""
     wishes = [f"{name} {count:g}" for name, count in (task.resource_restrictions or {}).items()]
-    wishes += sorted({*(task.worker_restrictions or ()), *(task.host_restrictions or ())})
-    return ", ".join(wishes[:3])
+    places = sorted({*(task.worker_restrictions or ()), *(task.host_restrictions or ())})
+    return ", ".join([*wishes, *[f"a worker at {place}" for place in places]][:3])
+
+
+def running(worker: Any) -> list[Any]:
+    """Return prefix and seconds of each task that a thread of a worker is in, cancelled or not."""
+    with suppress(Exception):  # private to distributed
+        known = [worker.state.tasks.get(key) for key in list(worker.active_keys)]
+        return [[one.prefix, time.time() - one.start_time] for one in known if one is not None]
+    return []
 
 
 def _oldest(agent: Agent, workers: list[Any]) -> list[Any]:
