@@ -14,8 +14,8 @@ from jupyter_serprof.views.notebook.bundle import bundle, display
 from jupyter_serprof.views.notebook.widget import widget_for
 
 Keep = Callable[[Document, Callable[[Document], bool]], object]
-#: JupyterLab shows the text of such an output as soon as its widgets have no kernel.
-PANEL_TYPE = "application/vnd.jupyter-serprof.panel+json"
+#: JupyterLab shows the text in such an output as soon as its widgets have no kernel.
+_TEXT, PANEL_TYPE = "text/plain", "application/vnd.jupyter-serprof.panel+json"
 
 
 class ReservedOutput:
@@ -34,7 +34,7 @@ class ReservedOutput:
     """
 
     def __init__(self, waiting: str) -> None:
-        self._handle: Any = display({"text/plain": waiting}, display_id=True)
+        self._handle: Any = display({_TEXT: waiting}, display_id=True)
         self._widget: Any = None
 
     def grow(self, doc: Document) -> None:
@@ -69,14 +69,13 @@ _STATES = {
     states.FAILED: "It could not go on.",
     states.DONE: "Done.",
 }
-_WAITING = (
-    "No picture yet: a sweep puts it here, and it stays in the saved notebook. "
-    "Where no panel stands above, run this cell."
-)
+_WAITING = "No picture yet: a sweep puts it here, and it stays in the saved notebook."
+_ENDED = "The panel of {} ends with its kernel: run this cell to see it."
 _ABSENT = (
-    "The panel of {} ends with its kernel: run this cell to see it. If it stays away while a "
-    "kernel runs, the environment of the Jupyter server lacks its front end. Run there: "
-    "pip install jupyter_serprof jupyterlab_widgets, then reload the page."
+    "No panel of {} here. While a kernel runs, that is because the environment of the Jupyter "
+    "server, which need not be that of the kernel, lacks its front end. Run there:\n"
+    "pip install jupyter_serprof jupyterlab_widgets\n"
+    "and reload the page. Where no kernel runs, run this cell."
 )
 
 
@@ -123,9 +122,9 @@ class Panel:
         self.bar = widget("IntProgress", description="Progress", **traits)
         self.status, self.problem = widget("Label"), widget("HTML")
         self.box = _boxed(self)
-        said = _ABSENT.format(words.magic)
+        ended, absent = ({_TEXT: said.format(words.magic)} for said in (_ENDED, _ABSENT))
         alive = self.box._repr_mimebundle_()
-        shown = None if place else {PANEL_TYPE: {}, **alive, "text/plain": said}
+        shown = None if place else {PANEL_TYPE: ended, **alive, **absent}
         self._handle = shown and display(shown, display_id=True)
         self._place = place or ReservedOutput(_WAITING)
         self.runner = Runner(
@@ -152,7 +151,7 @@ class Panel:
         """Take the panel away; the document stays."""
         self.runner.stop()
         if self._handle is not None:
-            self._handle.update({"text/plain": ""}, raw=True)
+            self._handle.update({_TEXT: ""}, raw=True)
         self.choice.widget.close()
         self._place.close()
 

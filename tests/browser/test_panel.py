@@ -78,7 +78,7 @@ def test_points_arrive_stop_keeps_them_and_the_saved_notebook_replays(
     screen.shoot("-stopped")
 
     panel, document = saved(screen, path)
-    assert "run this cell" in str(panel["text/plain"])
+    assert "pip install jupyter_serprof" in str(panel["text/plain"])
     assert {"text/plain", "image/png", MIME_TYPE} == document.keys()
     sweep = from_document(document[MIME_TYPE])
     assert isinstance(sweep, Sweep)

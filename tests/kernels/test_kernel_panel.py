@@ -134,7 +134,8 @@ def test_alone_it_shows_controls_and_says_what_stands_there_without_a_kernel(
 ) -> None:
     """Two outputs: widgets with a text for who cannot show them, and the place of the picture."""
     assert front.panel[0].keys() == {"text/plain", WIDGET_VIEW, PANEL_TYPE}
-    assert "run this cell" in front.panel[0]["text/plain"]
+    assert "server" in front.panel[0]["text/plain"]
+    assert "run this cell" in front.panel[0][PANEL_TYPE]["text/plain"]
     assert front.place == [{"text/plain": front.place[0]["text/plain"]}]
     menu = front.states[front.labelled("Measure")]["_options_labels"]
     assert menu[0].startswith("slow: list")

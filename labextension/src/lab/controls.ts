@@ -16,24 +16,22 @@ const NO_WIDGETS =
 
 /** The style sheet shows one of the two: ipywidgets marks what has lost its kernel. */
 class ControlsOutput extends Panel implements IRenderMime.IRenderer {
-  readonly #rendermime: IRenderMimeRegistry;
-
-  constructor(rendermime: IRenderMimeRegistry) {
+  constructor(readonly rendermime: IRenderMimeRegistry) {
     super();
-    this.#rendermime = rendermime;
     this.addClass("jsp-controls");
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     const said = new Widget();
     said.addClass("jsp-controls-said");
-    const canDraw = this.#rendermime.mimeTypes.includes(WIDGET_TYPE);
-    said.node.textContent = canDraw ? plainText(model.data) : NO_WIDGETS;
+    const canDraw = this.rendermime.mimeTypes.includes(WIDGET_TYPE);
+    const texts = { ...model.data, ...(model.data[PANEL_TYPE] as object) };
+    said.node.textContent = canDraw ? plainText(texts) : NO_WIDGETS;
     this.addWidget(said);
     if (!canDraw) {
       return;
     }
-    const controls = this.#rendermime.createRenderer(WIDGET_TYPE);
+    const controls = this.rendermime.createRenderer(WIDGET_TYPE);
     controls.addClass("jsp-controls-live");
     this.addWidget(controls);
     await controls.renderModel(model);
