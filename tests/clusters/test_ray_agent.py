@@ -19,9 +19,10 @@ from clusters.seen import attempts, column, has_row, probe, recorded, remote, ro
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Span, Trace
 from jupyter_serprof.probes.ray import agents as ray_agents
+from jupyter_serprof.probes.ray import submissions
+from jupyter_serprof.probes.ray import tasks as ray_tasks
 from jupyter_serprof.probes.ray.agent.contact import SPACE
 from jupyter_serprof.probes.ray.agents import shipped_agent
-from jupyter_serprof.probes.ray.folding import fold_tasks
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
@@ -402,11 +403,12 @@ def test_totals_are_exact_where_few_tasks_are_kept_with_their_details(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of each function and worker the 5 slowest and 20 that are drawn; the table has them all."""
-    monkeypatch.setattr(fold_tasks, "__defaults__", (1_000,))
+    for module in (ray_tasks, submissions):
+        monkeypatch.setattr(module, "MANY_TASKS", 500)
 
     @remote
-    def many(value: int) -> Any:
-        return ray.get(ray.put(value))
+    def many(value: int) -> int:
+        return value
 
     @remote
     def few(seconds: float) -> None:
@@ -419,23 +421,16 @@ def test_totals_are_exact_where_few_tasks_are_kept_with_their_details(
 
     values, trace = recorded(run)
 
-    counts = dict(
-        zip(
-            column(trace, "ray.tasks", "function"), column(trace, "ray.tasks", "count"), strict=True
-        )
-    )
+    names, counts = (column(trace, "ray.tasks", key) for key in ("function", "count"))
     assert values == list(range(600))
-    assert {name.rpartition(".")[2]: count for name, count in counts.items()} == {
-        "many": 600,
-        "few": 5,
-    }
+    found = dict(zip([name.rpartition(".")[2] for name in names], counts, strict=True))
+    assert found == {"many": 600, "few": 5}
     assert max(column(trace, "ray.tasks", "execute_max")) >= 50e6
     assert sum(column(trace, "ray.tasks", "execute_total")) >= 150e6
     assert row(trace, "ray.execute").count == 605
-    assert len(spans(trace, "ray.task.put")) <= 2 * 25
-    assert any("steps of tasks are told as" in note for note in trace.quality.notes)
+    assert len(spans(trace, "ray.execute")) <= 2 * 225 + 5
     assert "600 tasks of `many` are too small" in {finding.title for finding in trace.findings}
-    assert probe(trace).level == "pickle, agent + events: 605 of 605 tasks seen"
+    assert probe(trace).level == "pickle, agent: 605 of 605 tasks seen"
 
 
 def test_a_task_that_ray_tells_no_events_of_is_told_by_its_agent(

@@ -239,6 +239,27 @@ def test_a_task_whose_steps_are_lost_ran_as_long_as_its_like(reads: list[list[An
     assert replies == {"call": 123}
 
 
+def test_many_tasks_are_told_by_windows_also_without_an_agent(
+    reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fewer bars, as many tasks and as long as they were; one that died is told by itself."""
+    monkeypatch.setattr(ray_tasks, "MANY_TASKS", 30)
+    steps = [(100 + at / 10, 100.05 + at / 10) for at in range(60)]
+    dead = _task(b"dead", died="WORKER_DIED", SUBMITTED_TO_WORKER=110, FAILED=111)
+    reads.append([_task(b"%02d" % at, FINISHED=120, execute=step) for at, step in enumerate(steps)])
+    for task in reads[0]:
+        task.task_info.func_or_class_name = "module.call"
+    reads[0].append(dead)
+
+    _, run = _added([bytes(task.task_id) for task in reads[0]])
+
+    calls = [one for one in run.drafts if one.stage == "ray.execute" and one.name == "call"]
+    assert len(calls) < len(steps)
+    assert sum(draft.details.get("calls", 1) for draft in calls) == len(steps)
+    assert sum(draft.end - draft.start for draft in calls) == len(steps) * _MS // 20
+    assert {"died": "WORKER_DIED"} in [draft.details for draft in run.drafts]
+
+
 @pytest.mark.usefixtures("_impatient")
 def test_a_look_that_takes_too_long_takes_nothing_away(
     reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch

@@ -174,6 +174,7 @@ def not_side_by_side(trace: Trace) -> Iterable[Finding]:
     cores, count, busy_ns = trace.environment.get("cores"), count_calls(tasks), covered_ns(tasks)
     deps_ns = covered_ns(span for _, span in indexed(trace, "ray.deps"))
     is_together = 2 * _submits_between(trace, gets) < count and 2 * deps_ns < busy_ns
+    is_together &= count <= len(tasks)  # of many nobody tells what each waited for
     if not is_together or count < SERIAL_TASKS or not isinstance(cores, int):
         return
     longest = max(tasks, key=lambda span: span.duration_ns)

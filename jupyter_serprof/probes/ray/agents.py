@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from jupyter_serprof.capture.freeze import Page
+from jupyter_serprof.capture.hook import Before
 from jupyter_serprof.capture.recorder import active_recorders, describe_failure
 from jupyter_serprof.probes.ray.agent.contact import OPEN, SPACE, Contact
-from jupyter_serprof.probes.ray.agent.notes import bridge
+from jupyter_serprof.probes.ray.agent.notes import Window, bridge
 from jupyter_serprof.probes.ray.alive import has_raylet
 from jupyter_serprof.probes.ray.arrivals import Arrivals, Pulls
 from jupyter_serprof.probes.shipping import Shipped, shipped
@@ -67,6 +68,7 @@ class Notes:
     """What the agents of a recording noted.
 
     ``attempts``: Those that were kept with their details.
+    ``windows``: All others, by worker and function.
     ``counts``: How many attempts there were, by function; exact.
     ``totals``: By function and stage: how often, ns in all, ns at most, bytes; exact.
     ``begun``: When each worker's process was made, by its id, ns of the recorder's clock.
@@ -76,6 +78,7 @@ class Notes:
     """
 
     attempts: list[Attempt] = field(default_factory=list)
+    windows: list[tuple[bytes, str, Window]] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     totals: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     begun: dict[bytes, int] = field(default_factory=dict)
@@ -106,6 +109,9 @@ class Notes:
             loaded = loading + moved if loading else None
             known_times = (loaded, begin, body, returned, end)
             self.attempts.append(Attempt(ident, name, attempt, worker, *known_times, inside))
+        for name, start, end, *known in report["windows"]:
+            (window := Window(start + moved)).add(start + moved, end + moved, *known)
+            self.windows.append((worker, name, window))
         if report["failures"]:
             self.troubles.append(f"an agent could not note {report['failures']} events")
         if report["missing"]:
@@ -230,7 +236,7 @@ def join() -> Agents:
             _CURRENT.append(Agents())
         agents = _CURRENT[0]
         agents.users += 1
-    _met(lambda _: None)
+    met(bool)
     return agents
 
 
@@ -252,7 +258,7 @@ def forget_agents() -> None:
     _CURRENT.clear()
 
 
-def _met(do: Callable[[Contact], None]) -> None:
+def met(do: Callable[..., object], *given: object) -> None:
     """Let the contact do something; what fails there keeps the agents away from now on."""
     for agents in _CURRENT:
         start = time.perf_counter_ns()
@@ -260,7 +266,7 @@ def _met(do: Callable[[Contact], None]) -> None:
         try:
             contact = agents.contact()
             if contact is not None:
-                do(contact)
+                do(contact, *given)
         except Exception as error:  # noqa: BLE001  (ours fails, the user's submission does not)
             agents.fail(error)
         finally:
@@ -268,48 +274,30 @@ def _met(do: Callable[[Contact], None]) -> None:
                 recorder.moved_ns += time.perf_counter_ns() - start
 
 
-def meet_function(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
-    """Meet who will run a remote function that is about to be submitted."""
-    _met(lambda contact: contact.meet_function(args[0]))
-    return args, kwargs, None
+def _meeting(do: Callable[[Contact, Any, Any], None]) -> Before:
+    """Return what comes before a submission: the contact meets who will run it."""
+
+    def meet(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+        met(do, args, kwargs)
+        return args, kwargs, None
+
+    return meet
 
 
-def meet_class(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
-    """Meet who will be an actor of a class."""
-    _met(lambda contact: contact.meet_class(args[0], kwargs))
-    return args, kwargs, None
-
-
-def meet_actor(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
-    """Meet an actor that is about to be called."""
-    _met(lambda contact: contact.meet_actor(args[0]))
-    return args, kwargs, None
+meet_function = _meeting(lambda contact, args, _: contact.meet_function(args[0]))
+meet_class = _meeting(lambda contact, args, kwargs: contact.meet_class(args[0], kwargs))
+meet_actor = _meeting(lambda contact, args, _: contact.meet_actor(args[0]))
 
 
 def note_given(task: bytes | None, args: Any, kwargs: Any) -> bytes | None:  # noqa: ANN401
     """Note which objects a task takes that was submitted just now; return the task."""
-    _met(lambda _: _CURRENT[0].arrivals.note(task, args, kwargs))
+    met(lambda _: _CURRENT[0].arrivals.note(task, args, kwargs))
     return task
 
 
 def cluster_joined(*_: object) -> None:
     """Be there from the beginning of a cluster."""
-    _met(lambda _: None)
-
-
-def function_published(function: object) -> None:
-    """Meet who will run a function that was published just now."""
-    _met(lambda contact: contact.function_published(function))
-
-
-def class_published() -> None:
-    """Meet who will be an actor of the class that this thread has published just now."""
-    _met(lambda contact: contact.class_published())
-
-
-def actor_made(handle: object) -> None:
-    """Note an actor that has the agent from its beginning."""
-    _met(lambda contact: contact.actor_made(handle))
+    met(bool)
 
 
 def drop_own_calls(run: Page, agents: Agents) -> None:

@@ -28,15 +28,16 @@ from jupyter_serprof.probes.looks import looking
 from jupyter_serprof.probes.pickle import complete_pickles, keep_refused, pickle_places
 from jupyter_serprof.probes.ray import agents
 from jupyter_serprof.probes.ray.alive import pending_tasks, silence_note, silent_processes
-from jupyter_serprof.probes.ray.folding import fold_tasks
 from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_put
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks, keep_unnamed
 from jupyter_serprof.probes.ray.submissions import (
     FUNCTIONS,
     METHODS,
+    TOLD,
     add_tasks,
     hidden_of_tasks,
+    idents_of,
     is_submission,
     note_unseen_roads,
     submission_places,
@@ -186,7 +187,7 @@ class RayDriverProbe(Probe):
         self._is_client, self._silent = _is_ray_client(), silent_processes()
         FUNCTIONS.clear()
         METHODS.clear()
-        IDLE_NS[0] = 0
+        IDLE_NS[0] = TOLD[0] = 0
         if self._is_client:
             self.was_armed = True
         else:
@@ -246,14 +247,13 @@ class RayDriverProbe(Probe):
         submitted = [draft for draft in run.drafts if is_submission(draft)]
         earlier = awaited_tasks(run, self._earlier, is_alone=not submitted)
         if (submitted or earlier) and not self._is_client:
-            self._seen = Coverage(HIDDEN, len(submitted) + len(earlier))
+            self._seen = Coverage(HIDDEN, len(idents_of(submitted)) + len(earlier))
             if not silent:
                 self._seen = add_tasks(run, submitted, self._agents, self._left, earlier)
             tell_nested(run.drafts, held)
             tell_habits(submitted, FUNCTIONS, METHODS)
             if self._seen.missing:
                 note_unseen_roads(run.drafts, submitted)
-            fold_tasks(run)
         if self._agents is not None and not silent:
             tell_spills(run)
             self._agents.forget()

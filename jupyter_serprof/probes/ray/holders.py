@@ -8,6 +8,8 @@ import re
 import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -82,9 +84,15 @@ def note_line(ident: bytes | None, name: str = "") -> None:
     while frame and str(frame.f_globals.get("__name__")).partition(".")[0] in _OURS:
         frame = frame.f_back
     if frame is not None and ident is not None:
-        if len(_LINES) >= _MOST_LINES:
-            del _LINES[next(iter(_LINES))]
-        _LINES[ident[1:]] = f"{frame.f_code.co_filename}:{frame.f_lineno}", name
+        if len(_LINES) >= _MOST_LINES:  # not one each time: to find the first takes ever longer
+            for one in [*islice(_LINES, _MOST_LINES // 2)]:
+                del _LINES[one]
+        _LINES[ident[1:]] = _line(frame.f_code.co_filename, frame.f_lineno, name)
+
+
+@lru_cache(1_000)
+def _line(file: str, line: int, name: str) -> tuple[str, str]:
+    return f"{file}:{line}", name
 
 
 def note_put(token: Any, args: Any, kwargs: Any, result: Any) -> None:  # noqa: ANN401, ARG001

@@ -126,10 +126,7 @@ def _tasks_in(value: object) -> set[bytes]:
 def _pending_now() -> frozenset[bytes] | None:
     """Return the tasks of this driver that are not over; None where nobody knows."""
     ray = sys.modules.get("ray")
-    try:
-        return frozenset(pending_tasks()) if ray is not None and ray.is_initialized() else None
-    except Exception:  # noqa: BLE001  (private to Ray)
-        return None
+    return frozenset(pending_tasks()) if ray is not None and ray.is_initialized() else None
 
 
 def _wanted(frame: FrameType) -> Sequence[Any]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
+from jupyter_serprof.probes.ray.agent.notes import Errand, Window
 from jupyter_serprof.probes.ray.agents import Attempt, Notes
 from jupyter_serprof.probes.ray.arrivals import Leg, Pulls
 
@@ -24,6 +25,9 @@ STEPS = {
     "task:store_outputs": "ray.outputs",
 }
 _WHOLE = "task::"
+#: The parts of the way of a task on its worker, as its agent calls them.
+_WAY = {"load": "ray.load", "arguments": "ray.arguments"}
+_WAY |= {"task": "ray.execute", "outputs": "ray.outputs"}
 #: Between two events of Ray of which one follows the other: the second one has it, ns.
 _SEAM_NS = 2_000_000
 #: ErrorType of src/ray/protobuf/common.proto: the process is gone, not only the call failed.
@@ -138,6 +142,41 @@ class RoadMap:
         self._draw(who, steps, noted)
         if submitted is not None and submitted < steps[0].start:
             self._draw_schedule(who.name, Leg("", submitted, steps[0].start), [])
+
+    def errand_of(self, task: Any) -> tuple[bytes, Errand] | None:  # noqa: ANN401
+        """Return a task that Ray tells of as an agent notes one, and its worker."""
+        states, moved = _states(), self.run.wall_offset
+        told = task.state_updates.state_ts_ns.items()
+        steps = self._reported(task, {states[value]: at - moved for value, at in told})
+        ends = {step.stage: step.end for step in steps}
+        if "ray.execute" not in ends or death_of(task):
+            return None
+        errand = Errand(bytes(task.task_id), name_of(task.task_info), 0)
+        errand.attempt, errand.begin = task.attempt_number, steps[0].start
+        errand.returned, errand.end = ends["ray.execute"], steps[-1].end
+        errand.body = next(step.start for step in steps if step.stage == "ray.execute")
+        return bytes(task.profile_events.component_id), errand
+
+    def add_window(self, worker: bytes, name: str, window: Window) -> None:
+        """Add tasks that nobody tells one by one, each part of their way after the one before.
+
+        Those that ran side by side have all parts at once, as long as it took.
+        """
+        lane, at = self._lane(worker), window.start
+        is_side = sum(own for _, own, _ in window.sums.values()) > window.end - window.start
+        for step, stage in _WAY.items():
+            parts = {inner: one for (where, inner), one in window.sums.items() if where == step}
+            took = sum(own for _, own, _ in parts.values())
+            end = window.end if is_side else at + took
+            around = _draft(_short(name), lane, Leg(stage, at, end))
+            around.details["calls"] = parts.pop(stage, (0,))[0]
+            self.run.drafts += [around] * (around.details["calls"] > 0)
+            for inner, (count, own, size) in parts.items():
+                leg = Leg(inner, at, min(end, at + own))
+                draft = _draft(inner.rpartition(".")[2], lane, leg, around)
+                draft.details, draft.size_bytes, at = {"calls": count}, size or None, leg.end
+                self._add(draft)
+            at = window.start if is_side else end
 
     def _parts(
         self,

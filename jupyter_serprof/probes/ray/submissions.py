@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from functools import partial
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page, page_of
@@ -18,13 +19,17 @@ from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.ray import agents as _agents
+from jupyter_serprof.probes.ray.agent.contact import Contact
 from jupyter_serprof.probes.ray.agents import Agents, Notes
 from jupyter_serprof.probes.ray.alive import silent_processes
 from jupyter_serprof.probes.ray.holders import note_line
+from jupyter_serprof.probes.ray.looks import SUBMISSIONS
 from jupyter_serprof.probes.ray.tasks import (
+    MANY_TASKS,
     Coverage,
     Left,
     add_task_spans,
+    are_noted,
     settled_notes,
     task_id,
     told_tasks,
@@ -34,6 +39,8 @@ from jupyter_serprof.probes.ray.tasks import (
 FUNCTIONS: weakref.WeakKeyDictionary[Any, bytes | None] = weakref.WeakKeyDictionary()
 #: The first call of each method of an actor: module, class and name.
 METHODS: dict[tuple[str, str, str], bytes | None] = {}
+#: How many submissions were told of: of many, each further one is not told by itself.
+TOLD = [0]
 #: One task is all in the picture; of so many functions the first ones are told.
 _SEVERAL, _MOST_FUNCTIONS, _NONE = 2, 1_000, (0, 0, 0, 0)
 _SUMMED = {
@@ -58,38 +65,34 @@ _MANAGER = "ray._private.function_manager:FunctionActorManager"
 
 def submission_places() -> list[Place]:
     """Return the places where tasks and actors are submitted, functions and classes exported."""
-    actor, stage = "ray.actor", "ray.submit"
-    function = "ray.remote_function:RemoteFunction._remote"
+    submit = partial(Place, stage="ray.submit", role="ray.submit")
+    function, kind, method = SUBMISSIONS
     return [
-        Place(function, stage, stage, before=_agents.meet_function, after=_note_task),
-        Place(
-            f"{actor}:ActorClass._remote",
-            stage,
-            stage,
-            before=_agents.meet_class,
-            after=_note_actor,
-        ),
-        Place(
-            f"{actor}:ActorMethod._remote",
-            stage,
-            stage,
-            before=_agents.meet_actor,
-            after=_note_call,
-        ),
+        submit(function, before=_agents.meet_function, after=_note_task, joins=True),
+        submit(kind, before=_agents.meet_class, after=_note_actor),
+        submit(method, before=_agents.meet_actor, after=_note_call, joins=True),
         Place(f"{_MANAGER}.export", "ray.export", "ray.export", after=_note_function),
         Place(f"{_MANAGER}.export_actor_class", "ray.export", "ray.export", after=_note_class),
     ]
 
 
+def _told(table: MutableMapping[Any, bytes | None], key: object, made: bytes | None) -> Any:  # noqa: ANN401
+    """Return the task that was made, if it is one of the first, or the first of its kind."""
+    is_first = key not in table
+    if is_first:
+        table[key] = made
+    TOLD[0] += 1
+    return made if is_first or TOLD[0] <= MANY_TASKS else None
+
+
 def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     made = _agents.note_given(task_id(result), args, kwargs)
-    FUNCTIONS.setdefault(args[0], made)
     note_line(made, str(args[0]._function_name).rpartition(".")[2])  # noqa: SLF001  (Ray's)
-    return made
+    return _told(FUNCTIONS, args[0], made)
 
 
 def _note_actor(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    _agents.actor_made(result)
+    _agents.met(Contact.actor_made, result)
     return _agents.note_given(task_id(result), args, kwargs)
 
 
@@ -98,18 +101,17 @@ def _note_call(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa:
     actor = getattr(args[0], "_actor", None)
     known = getattr(actor, "_ray_actor_creation_function_descriptor", None)
     note_line(made, args[0]._method_name)  # noqa: SLF001  (Ray's)
-    if known is not None:
-        METHODS.setdefault((known.module_name, known.class_name, args[0]._method_name), made)  # noqa: SLF001
-    return made
+    kind = known and (known.module_name, known.class_name, args[0]._method_name)  # noqa: SLF001
+    return _told(METHODS, kind, made) if kind else made
 
 
 def _note_function(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    _agents.function_published(args[1])
+    _agents.met(Contact.function_published, args[1])
     return _named(args[1])
 
 
 def _note_class(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    _agents.class_published()
+    _agents.met(Contact.class_published)
     return _named(args[1])
 
 
@@ -124,6 +126,11 @@ def is_submission(draft: Draft) -> bool:
     return is_outer and not draft.is_dropped and "error" not in draft.details
 
 
+def idents_of(submitted: Iterable[Draft]) -> list[bytes | None]:
+    """Return the ids of the tasks of submissions, None for each that is not told by itself."""
+    return [one.extra for one in submitted for _ in range(one.details.get("calls", 1))]
+
+
 def told_before_leaving(recorder: Recorder, agents: Agents | None, left: Left) -> Left:
     """Return what was told of tasks until now: a cluster that is left tells nothing more.
 
@@ -131,12 +138,13 @@ def told_before_leaving(recorder: Recorder, agents: Agents | None, left: Left) -
     """
     start = time.perf_counter_ns()
     run = page_of(recorder)
-    idents = [draft.extra for draft in filter(is_submission, run.drafts)]
+    idents = idents_of(filter(is_submission, run.drafts))
     if idents and not silent_processes():
-        left = told_tasks(run, idents, left)
+        found = Notes()
         if agents is not None:
-            settled_notes(lambda: agents.notes(run.wall_offset), run, len(idents))
+            found = settled_notes(lambda: agents.notes(run.wall_offset), run, len(idents))
             agents.keep()
+        left = left if are_noted(found, idents) else told_tasks(run, idents, left)
     recorder.moved_ns += time.perf_counter_ns() - start
     return left
 
@@ -152,7 +160,7 @@ def add_tasks(
 
     Also of those that were submitted earlier, and waited for.
     """
-    idents = [*(draft.extra for draft in submitted), *earlier]
+    idents = [*idents_of(submitted), *earlier]
     if agents is None:
         return add_task_spans(run, idents, left=left)
     taken: list[Notes] = []

@@ -13,6 +13,7 @@ are of day, ns; on one host they convert exactly.
 import importlib
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple, cast
 from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.model.trace import SILENT
 from jupyter_serprof.probes.ray import road
+from jupyter_serprof.probes.ray.agent.notes import Ledger
 from jupyter_serprof.probes.ray.agents import Notes
 from jupyter_serprof.probes.ray.alive import POLL_S, SILENCE_S, asked, own_state, pending_tasks
 
@@ -27,6 +29,10 @@ from jupyter_serprof.probes.ray.alive import POLL_S, SILENCE_S, asked, own_state
 _PATIENCE_S, _EACH_S = 2.5, 0.000_2
 #: Ray reads its clock when the event is made, ours at the start: allow for the difference.
 _SLACK_NS = 2_000_000
+#: More tasks are told by windows, and Ray's events not read where agents noted all: that takes
+#: longer than such tasks do. Dask gives each task a name of its own, which only Ray knows.
+MANY_TASKS, _MANY_NAMES = 1_000, 100
+_MANY = f" (of more than {MANY_TASKS:,} tasks Ray's events are not read)"
 HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
 
 
@@ -83,14 +89,18 @@ def add_task_spans(
     ``sent``: When tasks were submitted, by their ids, ns of the recorder's clock.
     ``left``: What clusters told that the run has left.
     """
+    is_many = len(submitted) > MANY_TASKS
+    found = settled_notes(notes, run, len(submitted)) if is_many else Notes()
+    is_noted = are_noted(found, submitted)
     try:
-        tasks, started = told_tasks(run, submitted, left)
-        why = "" if tasks is not None else HIDDEN
+        tasks, started = Left() if is_noted else told_tasks(run, submitted, left)
+        why = _MANY if is_noted else HIDDEN if tasks is None else ""
     except Exception as error:  # noqa: BLE001  (private to Ray; what the driver saw must survive)
         tasks, started = None, {}
         why = f"the road of tasks ({type(error).__name__}: {error})"
     known = {bytes(task.task_id) for task in tasks or ()}
-    found = settled_notes(notes, run, len(known | set(filter(None, submitted))))
+    if not is_noted:
+        found = settled_notes(notes, run, len(known | set(filter(None, submitted))))
     missing, count = _missing(tasks or (), submitted, (each.ident for each in found.attempts))
     mine = known | set(filter(None, submitted))
     if tasks is None:  # nobody else says which tasks they submitted in turn
@@ -98,20 +108,54 @@ def add_task_spans(
     roads = road.RoadMap(run, max(count, len(mine)), started, road.usual_ns(found), found.pulls)
     if not tasks and not found.attempts:
         return Coverage(why, len(mine), troubles=found.troubles)
-    by_attempt = {(each.ident, each.attempt): each for each in found.attempts}
-    for task in sorted(tasks or (), key=_order):
-        roads.add_event(task, by_attempt.pop((bytes(task.task_id), task.attempt_number), None))
-    for each in sorted(by_attempt.values(), key=lambda one: one.begin):
-        if each.ident in mine:
-            roads.add_noted(each, sent.get(each.ident))
+    noted, troubles = _noted_count(found, mine, roads.count), found.troubles
+    is_many |= len(tasks or ()) < found.count and bool(found.windows)  # Ray lost some
+    told = list(filter(road.death_of, tasks or ())) if is_many else tasks
+    if is_many and len(known) > found.count:
+        found, mine = _noted(tasks or (), roads), known
+    _draw(roads, told, found, {ident: sent.get(ident) for ident in mine})
+    if told is not tasks or tasks is None:
+        for window in found.windows:
+            roads.add_window(*window)
     if tasks is None:
         why = (
             f"what tasks waited for before a worker had them{why.removeprefix('the road of tasks')}"
         )
     elif missing:
         why = f"{missing} of {count} tasks, which had not reported when the run was frozen"
-    noted = _noted_count(found, mine)
-    return Coverage(why, roads.count, len(known), noted, found.troubles)
+    return Coverage(why, roads.count, len(known), noted, troubles)
+
+
+def _draw(
+    roads: road.RoadMap, tasks: Sequence[Any] | None, found: Notes, sent: Mapping[bytes, int | None]
+) -> None:
+    """Add the roads of tasks that Ray told of, or agents noted, one by one."""
+    by_attempt = {(each.ident, each.attempt): each for each in found.attempts}
+    for task in sorted(tasks or (), key=_order):
+        roads.add_event(task, by_attempt.pop((bytes(task.task_id), task.attempt_number), None))
+    for each in sorted(by_attempt.values(), key=lambda one: one.begin):
+        if each.ident in sent:
+            roads.add_noted(each, sent[each.ident])
+
+
+def _noted(tasks: Sequence[Any], roads: road.RoadMap) -> Notes:
+    """Return what agents would have noted of tasks that Ray tells of."""
+    ledgers: dict[bytes, Ledger] = defaultdict(Ledger)
+    for worker, errand in filter(None, map(roads.errand_of, sorted(tasks, key=_order))):
+        ledgers[worker].close(errand)
+    notes = Notes()
+    for worker, ledger in ledgers.items():
+        notes.add(worker, ledger.report({"begun": 0, "missing": ()}), 0)
+    return notes
+
+
+def are_noted(found: Notes, submitted: Sequence[bytes | None]) -> bool:
+    """Tell whether agents noted all of so many tasks that Ray's events are not read."""
+    return (
+        len(submitted) > MANY_TASKS
+        and found.count >= len(submitted)
+        and len(found.counts) <= _MANY_NAMES
+    )
 
 
 def told_tasks(run: Page, submitted: Sequence[bytes | None], left: Left) -> Left:
@@ -144,11 +188,11 @@ def settled_notes(notes: Callable[[], Notes], run: Page, wanted: int) -> Notes:
         time.sleep(POLL_S)
 
 
-def _noted_count(found: Notes, mine: set[bytes]) -> int:
+def _noted_count(found: Notes, mine: set[bytes], count: int) -> int:
     """Return how many of our tasks the agents noted; of many they keep a few with their ids."""
     if found.count == len(found.attempts):
         return len({each.ident for each in found.attempts} & mine)
-    return min(found.count, len(mine))
+    return min(found.count, count)
 
 
 def _order(task: Any) -> int:  # noqa: ANN401

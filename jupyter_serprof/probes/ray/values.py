@@ -45,7 +45,7 @@ from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE
 #: Noted of a get that had its waits before it; any other has them inside.
 SPLIT = "split"
 #: A task argument adds a RAW marker of 13 bytes, which says nothing about the user's data.
-_MARKER_BYTES = 64
+_MARKER_BYTES, _MARKER = 64, "marker"
 #: Whoever sends less need not be told which variable it is.
 _NAMED_BYTES = 100_000
 #: Elements of a list that are asked for their type, and keys of each.
@@ -77,7 +77,7 @@ def complete_calls(drafts: Sequence[Draft]) -> None:
 
 def parted_serialized(noted: Any) -> tuple[object, int] | None:  # noqa: ANN401
     """Part what was noted of a small value; which value it was is not kept."""
-    if noted is None or noted[0] >= _NAMED_BYTES or _is_marker(noted):
+    if noted is None or noted[0] >= _NAMED_BYTES:
         return None
     return (noted[1], *noted[3:]), noted[0]
 
@@ -91,6 +91,7 @@ def note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # 
     """Note the size and way of a value, which one it is, its kind, and why it is copied."""
     value = args[1] if len(args) > 1 else None
     size, way = result.total_bytes, type(result).__name__
+    way = _MARKER if size < _MARKER_BYTES and way == "RawSerializedObject" else way
     if is_exactly(value, ATOMS):  # without identity and form
         return size, way, None, type(value).__name__, ""
     try:
@@ -196,10 +197,6 @@ def _are_rows(sample: Sequence[Any]) -> bool:
     return is_alike and all(is_exactly(part, ATOMS) for part in parts)
 
 
-def _is_marker(noted: tuple[int, str, object, str, str]) -> bool:
-    return noted[1] == "RawSerializedObject" and noted[0] < _MARKER_BYTES
-
-
 def _complete(draft: Draft) -> None:
     if draft.role == "ray.submit":
         return
@@ -228,7 +225,7 @@ def _complete(draft: Draft) -> None:
 
 def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str]) -> None:
     total, _, identity, type_name, form = noted
-    draft.is_dropped = _is_marker(noted) and draft.is_inside("ray.submit")
+    draft.is_dropped = noted[1] == _MARKER and draft.is_inside("ray.submit")
     draft.details |= {"total_bytes": total, "value_type": type_name, "array_form": form}
     if isinstance(identity, dict):
         draft.details |= identity

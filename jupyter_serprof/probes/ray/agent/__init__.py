@@ -209,7 +209,7 @@ def _send() -> None:
     report = ledger.report(process)
     packed = marshal.dumps(report)
     if len(packed) > _MOST_BYTES:
-        packed = marshal.dumps({**report, "kept": []})
+        packed = marshal.dumps({**report, "kept": [], "windows": []})
     at = b":".join((key, b"notes", core.get_worker_id().binary()))
     gcs.internal_kv_put(at, packed, True, SPACE, timeout=RPC_S)
 
