@@ -85,4 +85,4 @@ def test_calls_side_by_side_last_as_long_as_they_took(monkeypatch: pytest.Monkey
 
     tasks = [draft for draft in drafts if draft.stage == "ray.execute"]
     assert sum(draft.details.get("calls", 1) for draft in tasks) == TASKS
-    assert max(draft.end for draft in tasks) == (TASKS - 1) * 10 + 700_000
+    assert 729_000 < max(draft.end for draft in tasks) < 730_000
