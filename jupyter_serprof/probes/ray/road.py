@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
-from jupyter_serprof.probes.ray.agent.notes import Errand, Window
+from jupyter_serprof.probes.ray.agent.notes import PARTS, Errand, Window
 from jupyter_serprof.probes.ray.agents import Attempt, Notes
 from jupyter_serprof.probes.ray.arrivals import Leg, Pulls
 
@@ -26,8 +26,7 @@ STEPS = {
 }
 _WHOLE = "task::"
 #: The parts of the way of a task on its worker, as its agent calls them.
-_WAY = {"load": "ray.load", "arguments": "ray.arguments"}
-_WAY |= {"task": "ray.execute", "outputs": "ray.outputs"}
+_WAY = {"load": "ray.load", **PARTS}
 #: Between two events of Ray of which one follows the other: the second one has it, ns.
 _SEAM_NS = 2_000_000
 #: ErrorType of src/ray/protobuf/common.proto: the process is gone, not only the call failed.
@@ -148,13 +147,12 @@ class RoadMap:
         states, moved = _states(), self.run.wall_offset
         told = task.state_updates.state_ts_ns.items()
         steps = self._reported(task, {states[value]: at - moved for value, at in told})
-        ends = {step.stage: step.end for step in steps}
-        if "ray.execute" not in ends or death_of(task):
+        body = next((step for step in steps if step.stage == "ray.execute"), None)
+        if body is None or death_of(task):
             return None
         errand = Errand(bytes(task.task_id), name_of(task.task_info), 0)
         errand.attempt, errand.begin = task.attempt_number, steps[0].start
-        errand.returned, errand.end = ends["ray.execute"], steps[-1].end
-        errand.body = next(step.start for step in steps if step.stage == "ray.execute")
+        errand.body, errand.returned, errand.end = body.start, body.end, steps[-1].end
         return bytes(task.profile_events.component_id), errand
 
     def add_window(self, worker: bytes, name: str, window: Window) -> None:

@@ -78,9 +78,7 @@ def submission_places() -> list[Place]:
 
 def _told(table: MutableMapping[Any, bytes | None], key: object, made: bytes | None) -> Any:  # noqa: ANN401
     """Return the task that was made, if it is one of the first, or the first of its kind."""
-    is_first = key not in table
-    if is_first:
-        table[key] = made
+    is_first = table.setdefault(key, made) is made
     TOLD[0] += 1
     return made if is_first or TOLD[0] <= MANY_TASKS else None
 

@@ -151,11 +151,7 @@ def _noted(tasks: Sequence[Any], roads: road.RoadMap) -> Notes:
 
 def are_noted(found: Notes, submitted: Sequence[bytes | None]) -> bool:
     """Tell whether agents noted all of so many tasks that Ray's events are not read."""
-    return (
-        len(submitted) > MANY_TASKS
-        and found.count >= len(submitted)
-        and len(found.counts) <= _MANY_NAMES
-    )
+    return found.count >= len(submitted) > MANY_TASKS and len(found.counts) <= _MANY_NAMES
 
 
 def told_tasks(run: Page, submitted: Sequence[bytes | None], left: Left) -> Left:

@@ -25,7 +25,7 @@ _LEAST_NS = 20_000
 #: Windows of a worker, and how long the first ones are, ns: where there are more, twice as long.
 MOST_WINDOWS, _WINDOW_NS = 200, 1_000_000
 #: The parts of a way, and their stages.
-_PARTS = {"arguments": "ray.arguments", "task": "ray.execute", "outputs": "ray.outputs"}
+PARTS = {"arguments": "ray.arguments", "task": "ray.execute", "outputs": "ray.outputs"}
 #: So many of the last spans may be inside of the next one.
 _INNER = 8
 #: Of both clocks at a time.
@@ -76,10 +76,10 @@ class Errand:
     def whole(self) -> dict[tuple[str, str], list[int]]:
         """Return the sums, with what is left of each part of its way."""
         parts = self.body - self.begin, self.returned - self.body, self.end - self.returned
-        left = dict(zip(_PARTS, parts, strict=True))
+        left = dict(zip(PARTS, parts, strict=True))
         for (phase, _), known in self.sums.items():
             left[phase] -= known[1]
-        whole = {(phase, _PARTS[phase]): [1, own, 0] for phase, own in left.items()}
+        whole = {(phase, PARTS[phase]): [1, own, 0] for phase, own in left.items()}
         loaded = {("load", "ray.load"): [1, self.begin - self.loading, 0]} if self.loading else {}
         return {**loaded, **self.sums, **whole}
 
