@@ -93,12 +93,14 @@ class CellRecorder:
     def as_comment(self, lines: list[str]) -> list[str]:
         """Turn a first line that is a magic of ours with good options into a comment.
 
+        Above another cell magic, which has to be on top, it goes.
         With bad options or ``-h`` the line stays, and the registered cell magic says what is wrong.
         Inside a running cell (below ``%%time``, in ``run_cell``) the magic runs the body.
         """
         if self._open or not lines or _asked(self._shell, "".join(lines)) is None:
             return lines
-        return ["# " + lines[0], *lines[1:]]
+        is_above = "".join(lines[1:2]).startswith("%%")
+        return lines[1:] if is_above else ["# " + lines[0], *lines[1:]]
 
     # A terminal asks the transformers whether the input is complete. It must see the magic: a cell
     # magic goes on until an empty line, a comment and one statement do not.

@@ -139,6 +139,7 @@ def test_a_cell_is_as_without_the_magic(shell: Shell) -> None:
         "%%serprof   \npickle.dumps(1)\n\n\n",
         "In [1]: %%serprof\n   ...: pickle.dumps(1)",
         "%%time\n%%serprof\nx = pickle.dumps(1)\nx",
+        "%%serprof\n%%time\nx = pickle.dumps(1)\nx",
     ],
 )
 def test_what_stands_around_the_magic_does_not_matter(shell: Shell, cell: str) -> None:
