@@ -25,6 +25,7 @@ from jupyter_serprof.model.units import is_code
 from jupyter_serprof.objects.ask import (
     bases_of,
     is_a,
+    is_exactly,
     kind_module,
     kind_name,
     notebook_name,
@@ -196,7 +197,7 @@ class _Search:
                             break  # an object of a library in one of the user, who has it whole
                     self.descend(part, path + step, why, (*above, id(value)), inside)
         if len(self.found) == count:
-            place_on_disk = getattr(value, "name", None) if type(value) in _FILES else None
+            place_on_disk = getattr(value, "name", None) if is_exactly(value, _FILES) else None
             is_file = type(place_on_disk) is str and Path(place_on_disk).is_file()
             kind = FILE if is_file else kind_name(type(value))
             self.found.append(Culprit(path, kind + place, error))

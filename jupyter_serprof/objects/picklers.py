@@ -291,6 +291,8 @@ def _kinds() -> tuple[Any, Any]:
 
 #: What a pickle says of a class and its attributes, and of each buffer, is not what it moves.
 _NAMES_BYTES, _SHAPE_BYTES = 1024, 256
+#: To look at what a value holds is no measurement: it may not take long.
+_LOOK_S = 0.5
 
 
 def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], ...]:
@@ -318,10 +320,13 @@ def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], 
 def _pickled(
     value: object, *, hands_over: bool = True
 ) -> tuple[CountingFile, list[pickle.PickleBuffer]]:
-    """Return what was written of a value, and the buffers that stayed beside it."""
+    """Return what was written of a value, and the buffers that stayed beside it.
+
+    `OutOfTime` of so many small objects that it takes longer than half a second.
+    """
     import cloudpickle
 
-    sink, beside = CountingFile(), list[pickle.PickleBuffer]()
+    sink, beside = CountingFile(time.monotonic() + _LOOK_S), list[pickle.PickleBuffer]()
     callback = beside.append if hands_over else None
     cloudpickle.Pickler(sink, protocol=5, buffer_callback=callback).dump(value)
     return sink, beside
@@ -351,7 +356,7 @@ class Held:
 
 
 def held_by_both(before: object, after: object) -> tuple[Held, Held] | None:
-    """Return what memory two values hold at the same time; None if one cannot be pickled.
+    """Return what memory two values hold at the same time; None if that was not found out.
 
     Without buffers in the first the second is not opened, which holds nothing of it.
     """
@@ -362,7 +367,7 @@ def held_by_both(before: object, after: object) -> tuple[Held, Held] | None:
         # Both are held until the end: what a reducer made for one must not lie where another's was.
         again, other = _pickled(after)
         return _held(written, beside), _held(again, other)
-    except Exception:  # noqa: BLE001  (reducers of the user's classes)
+    except (Exception, OutOfTime):  # noqa: BLE001  (reducers of the user's classes)
         return None
 
 

@@ -483,13 +483,8 @@ def test_repeat_runs_cold_once_and_warm_so_often(shell: Shell) -> None:
 
     assert [point.cold for point in ran.sweep.points] == [True, False, False, False]
     assert len(calls) == 4
-
-
-def test_repeat_of_a_value_is_its_round_trip(shell: Shell) -> None:
-    """--repeat and --transports go together; the value is made once."""
-    ran = Ran(shell, "%serprof --repeat 2 --transports pickle,cloudpickle [1, 2]")
-
-    assert [point.variant for point in ran.sweep.points] == ["pickle"] * 3 + ["cloudpickle"] * 3
+    trip = Ran(shell, "%serprof --repeat 2 --transports pickle,cloudpickle [1, 2]").sweep
+    assert [point.variant for point in trip.points] == ["pickle"] * 3 + ["cloudpickle"] * 3
 
 
 def test_o_name_and_q(shell: Shell) -> None:

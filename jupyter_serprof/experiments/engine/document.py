@@ -76,7 +76,7 @@ def _headline(sweep: Sweep) -> str:
                 begun, key=lambda v: (bool(v.unranked), v.key != ranking.BASELINE, cold[v.key])
             )
             took = units.format_ns(cold[first.key])
-            said = f"{first.title} took {took} the first time, no warm run was made"
+            said = f"{first.title} took {took} the first time, no warm run of it was made"
         return ", ".join([f"{_what(sweep)}: {said}", *outside])
     judged = [v for v in ranked if ranking.is_comparable(walls[v.key])]
     best, tied = _best(judged or ranked, walls)
@@ -163,10 +163,11 @@ def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
 
 def _summary(sweep: Sweep, headline: str) -> Summary:
     """Add what helps to read the picture, and what stands behind it."""
-    used = [variant.key for variant in sweep.variants if variant.state == "ok"]
-    warm = [walls for key in used if (walls := _warm_walls(sweep, key))]
+    begun = {point.variant for point in sweep.points}
+    used = [one.key for one in sweep.variants if one.state == "ok" and one.key in begun]
+    warm = [_warm_walls(sweep, key) for key in used]
     facts = list[str]()
-    if warm:
+    if any(warm):
         runs = units.counted_in_each([len(walls) for walls in warm], "warm run")
         is_grouped = any(map(groups_text, warm))
         most = max(map(len, warm))

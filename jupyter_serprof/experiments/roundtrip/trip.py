@@ -309,12 +309,15 @@ class RoundTrip:
         totals = bytes_written(runs.cold) if runs.cold else {}
         notes = [self._started[transport.key], *_notes(runs)]
         facts = {**totals, **runs.facts, **{key: runs.checked[key] for key in CHECKED_FACTS}}
+        is_known, hands_over = facts["has_buffers"] is not None, transport.hands_over_buffers
+        if not is_known and hands_over and totals.get("out_of_band_bytes") == 0:
+            facts["has_buffers"] = False
         return Variant(
             transport.key,
             transport.title,
             result=str(runs.checked["result"]),
             facts=facts,
-            buffers=payload_places(self._value, facts, hands_over=transport.hands_over_buffers),
+            buffers=payload_places(self._value, facts, hands_over=hands_over) if is_known else (),
             notes=tuple(entry for entry in notes if entry),
         )
 

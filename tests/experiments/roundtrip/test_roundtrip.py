@@ -26,6 +26,7 @@ from jupyter_serprof.experiments.engine.order import ROUND_TRIP
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip, Transport
 from jupyter_serprof.model.sweep import middle_ns
+from jupyter_serprof.objects import picklers
 from jupyter_serprof.testing import TickClock
 from jupyter_serprof.views.text import text
 
@@ -323,23 +324,17 @@ def test_a_structure_that_contains_itself_travels() -> None:
     assert all("not equal" not in note for row in rows.values() for note in row.notes)
 
 
-def test_lost_state_is_reported() -> None:
+def test_lost_state_and_another_type_are_reported(fakes: Fakes) -> None:
+    """A bytearray that comes back as bytes is equal, and another type."""
     lost, kept = moved(Forgets(5), "pickle"), moved(Equal(5), "pickle")
 
     assert lost["pickle"].facts["equal"] is False
     assert "what comes back is not equal to what was sent" in lost["pickle"].notes
     assert kept["pickle"].facts["equal"] is True
     assert kept["pickle"].notes == ()
-
-
-def test_a_changed_type_is_reported(fakes: Fakes) -> None:
-    """A bytearray that comes back as bytes is equal and another type."""
     add_fake(fakes, "pickle", lambda: b"ab")
-
-    rows = moved(bytearray(b"ab"), "pickle")
-
-    assert rows["pickle"].facts["equal"] is True
-    assert rows["pickle"].notes == ("a bytearray comes back as bytes",)
+    row = moved(bytearray(b"ab"), "pickle")["pickle"]
+    assert (row.facts["equal"], row.notes) == (True, ("a bytearray comes back as bytes",))
 
 
 @pytest.mark.parametrize(
@@ -365,6 +360,18 @@ def test_results_say_whether_they_share_memory(
 
     assert rows["pickle"].result == rows["cloudpickle"].result == in_band
     assert rows["pickle-oob"].result == out_of_band
+
+
+def test_to_look_at_many_small_objects_takes_no_longer_than_to_measure_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was not found out is not told; that nothing went beside the pickle was measured."""
+    monkeypatch.setattr(picklers, "_LOOK_S", -1.0)
+
+    rows = moved([0.5] * 10_000).values()
+
+    assert [(row.result, row.buffers) for row in rows] == [("a new object", ())] * 3
+    assert [bool(row.unranked) for row in rows] == [False, True, False]
 
 
 @pytest.mark.parametrize(
