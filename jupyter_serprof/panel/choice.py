@@ -110,8 +110,7 @@ class Choice:
         for key, box in self.ways.items():
             box.disabled = is_locked or key in self._unusable
         for control in (self.source, self.refresh, self.sizes, self.count, self.ends, self.limit):
-            if control.disabled != is_locked:
-                control.disabled = is_locked
+            control.disabled = is_locked
 
     def _listen(self) -> None:
         self.refresh.on_click(lambda _: self.look_again())

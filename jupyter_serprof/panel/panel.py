@@ -182,23 +182,23 @@ class Panel:
             "close": not is_active,
         }
         for name, button in self.buttons.items():
-            _set(button, disabled=not usable[name])
+            button.disabled = not usable[name]
         self.choice.lock(is_locked=is_active)
         self._show_progress()
         problem = self.runner.problem
-        _set(self.problem, value=f"<b>Problem:</b> {escape(problem)}" if problem else "")
+        self.problem.value = f"<b>Problem:</b> {escape(problem)}" if problem else ""
 
     def _show_progress(self) -> None:
         job = self.runner.job
         if job is None:
-            _set(self.status, value=_STATES[self.runner.state])
+            self.status.value = _STATES[self.runner.state]
             return
         progress = job.progress
         left = 0 if self.runner.state == states.DONE else progress.left
         left_s = progress.left_s if self.runner.state in states.ACTIVE else None
-        _set(self.bar, max=max(1, progress.done + left), value=progress.done)
+        self.bar.max, self.bar.value = max(1, progress.done + left), progress.done
         said = _far(progress.done, left, left_s)
-        _set(self.status, value=f"{_STATES[self.runner.state]} {said}")
+        self.status.value = f"{_STATES[self.runner.state]} {said}"
 
 
 def _far(done: int, left: int, left_s: float | None) -> str:
@@ -213,13 +213,6 @@ def _far(done: int, left: int, left_s: float | None) -> str:
     if left and left_s is not None:
         words.append(f"about {format_ns(left_s * 1e9)} to go")
     return ", ".join(words)
-
-
-def _set(widget: Any, **values: object) -> None:  # noqa: ANN401  (any widget)
-    """Set what is not so already: each change is a message."""
-    for name, value in values.items():
-        if getattr(widget, name) != value:
-            setattr(widget, name, value)
 
 
 def _buttons(widget: Widgets, words: Words) -> dict[str, Any]:
