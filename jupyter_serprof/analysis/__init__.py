@@ -28,16 +28,10 @@ def analyse(
 ) -> Trace:
     """Return the trace with its waterfall, findings and summary.
 
-    Parameters
-    ----------
-    trace
-        As frozen by a recorder.
-    limits
-        What this machine's memory can do; None if it was not measured.
-    rules
-        Findings of plug-ins, beside ours.
-    code
-        What was typed, by whose names remedies are written; else the name of the trace.
+    ``trace``: As frozen by a recorder.
+    ``limits``: What this machine's memory can do; None if it was not measured.
+    ``rules``: Findings of plug-ins, beside ours.
+    ``code``: What was typed, by whose names remedies are written; else the name of the trace.
     """
     known = stages_of(trace)
     keys = {span.stage: None for span in trace.spans}

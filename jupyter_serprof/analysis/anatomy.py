@@ -39,13 +39,9 @@ _COLUMNS = re.compile(r'", "|, and \d+ more\]')
 class Accused:
     """Parts of one kind that stand side by side, or under one name in such parts.
 
-    Attributes
-    ----------
-    path
-        Of a single part its path, of several what their paths have in common:
+    ``path``: Of a single part its path, of several what their paths have in common:
         ``model.layers[*].w``.
-    parts
-        At least one; none is inside another.
+    ``parts``: At least one; none is inside another.
     """
 
     path: str

@@ -232,10 +232,7 @@ def longest(
 
     Each points at the nearest one around it that is left.
 
-    Parameters
-    ----------
-    pointed
-        The places of those that stay before any longer one.
+    ``pointed``: The places of those that stay before any longer one.
     """
     by_length = sorted(range(len(spans)), key=lambda at: -spans[at].duration_ns)
     kept = sorted(list(dict.fromkeys([*pointed, *by_length]))[:most])

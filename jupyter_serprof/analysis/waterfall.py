@@ -70,12 +70,8 @@ def _append(segments: list[Segment], segment: Segment) -> None:
 def overlay(segment: Segment, above: Sequence[Segment], first: int) -> Iterator[Segment]:
     """Cut a segment where others lie above it: theirs where they are, its own where they are not.
 
-    Parameters
-    ----------
-    above
-        Non-overlapping segments in order.
-    first
-        Index of the first one of them that may reach into the segment.
+    ``above``: Non-overlapping segments in order.
+    ``first``: Index of the first one of them that may reach into the segment.
     """
     at = segment.start
     for index in range(first, len(above)):

@@ -220,6 +220,7 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
             if key != _STORE and not _is_used_again(key, row, trace):
                 continue
             touching = (i for i, span in indexed(trace, key) if number(span, "minor_faults"))
+            with_spills, own = self_share(trace, key, "ray.spill"), self_share(trace, key)
             spilled_ns = sum(number(span, "spilled_ns") or 0 for _, span in indexed(trace, key))
             yield Finding(
                 "memory.first-touch",
@@ -229,7 +230,7 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
                 "",
                 spans=_pointed(touching),
                 because=f"making {format_count(faults)} pages took longer than copying{later}",
-                share=max(0.0, self_share(trace, key) - spilled_ns / max(1, trace.wall_ns)),
+                share=max(0.0, min(own, with_spills - spilled_ns / max(1, trace.wall_ns))),
             )
 
 

@@ -235,7 +235,7 @@ def spilling(trace: Trace) -> Iterable[Finding]:
     """Find puts and results that waited until others were spilled to disk: the store was full."""
     waits = {at: n for at, span in enumerate(trace.spans) if (n := number(span, "spilled_ns"))}
     waited_ns = covered_ns(trace.spans[at]._replace(duration_ns=waits[at]) for at in waits)
-    share = min(waited_ns / max(1, trace.wall_ns), self_share(trace, *_STORING))
+    share = min(waited_ns / max(1, trace.wall_ns), self_share(trace, *_STORING, "ray.spill"))
     if share >= SPILLED_SHARE:
         size = sum(number(trace.spans[at], "spilled_bytes") or 0 for at in waits)
         first = next(iter(records(trace, "ray.holders")), {})

@@ -30,10 +30,7 @@ _ALIKE = math.log(ALIKE_RATIO)
 def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple[Crossover, ...]:
     """Return where the fastest of the variants is overtaken by the one that follows it.
 
-    Parameters
-    ----------
-    variants
-        Those to compare; warm and cold runs apart.
+    ``variants``: Those to compare; warm and cold runs apart.
     """
     found: list[Crossover] = []
     if len({point.size_bytes for point in points}) == 1:
@@ -119,19 +116,12 @@ Verdicts = Mapping[tuple[str, str], frozenset[int]]
 class Stretch:
     """Sizes over which no variant is surely faster than one variant, two sizes in a row.
 
-    Attributes
-    ----------
-    key
-        The variant; the others are compared with it.
-    from_bytes, to_bytes
-        The first and the last size.
-    peers
-        Those that it is surely faster than at no size, and that take half as long again as the
-        fastest at most.
-    is_clear
-        Whether it is surely faster than everybody at every size.
-    is_noise_known
-        Whether some size was run more than once.
+    ``key``: The variant; the others are compared with it.
+    ``from_bytes``, ``to_bytes``: The first and the last size.
+    ``peers``: Those that it is surely faster than at no size, and that take half as long again as
+        the fastest at most.
+    ``is_clear``: Whether it is surely faster than everybody at every size.
+    ``is_noise_known``: Whether some size was run more than once.
     """
 
     key: str

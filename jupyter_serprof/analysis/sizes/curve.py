@@ -21,20 +21,15 @@ _FAULTS_STEP = 0.25
 class Curve:
     """Medians over size, in increasing order of size.
 
-    Attributes
-    ----------
-    sizes_bytes, medians_ns, counts
-        The sizes, the median time of the runs at each, and how many there were.
-    fault_shares
-        New pages over pages of the value at each size, beyond the faults of the smallest one: 0 is
-        memory used again, 1 is one fresh page for each page of the value. None: not seen.
-    spread_share
-        Standard deviation of one run around the median of its size, as a share; None when no size
-        was run twice. A size with a run far off does not move it.
-    spread_freedom
-        Degrees of freedom behind it.
-    watching_ns
-        What it cost to watch a run.
+    ``sizes_bytes``, ``medians_ns``, ``counts``: The sizes, the median time of the runs at each, and
+        how many there were.
+    ``fault_shares``: New pages over pages of the value at each size, beyond the faults of the
+        smallest one: 0 is memory used again, 1 is one fresh page for each page of the value. None:
+        not seen.
+    ``spread_share``: Standard deviation of one run around the median of its size, as a share; None
+        when no size was run twice. A size with a run far off does not move it.
+    ``spread_freedom``: Degrees of freedom behind it.
+    ``watching_ns``: What it cost to watch a run.
     """
 
     sizes_bytes: tuple[int, ...]

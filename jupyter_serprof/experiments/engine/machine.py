@@ -87,12 +87,8 @@ class MachineCheck:
     def measure(self, number: int, ran_ns: int = 0) -> None:
         """Do the work and note how long it took, if it is due before this run.
 
-        Parameters
-        ----------
-        number
-            Of the warm run, from 0; the number of runs once the last one has ended.
-        ran_ns
-            How long the run before it took.
+        ``number``: Of the warm run, from 0; the number of runs once the last one has ended.
+        ``ran_ns``: How long the run before it took.
         """
         self._ran_ns += ran_ns
         if self._is_off or not self._is_due(number):

@@ -50,10 +50,7 @@ class Visit:
 def checked_sizes(sizes: Iterable[float]) -> tuple[float, ...]:
     """Return sizes in increasing order, each once.
 
-    Raises
-    ------
-    UsageError
-        If there is none, more than 200, or one that is no number above 0.
+    Raises ``UsageError``: If there is none, more than 200, or one that is no number above 0.
     """
     given: object = sizes
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -235,10 +232,7 @@ class PassPlan:
 def passes_of(repeat: int | None, budget_s: float | None, seed: int | None) -> PassPlan:
     """Return passes for what was asked; None takes 3 to 5 within 60 s, and draws a seed.
 
-    Raises
-    ------
-    UsageError
-        For a bad number of runs or seconds.
+    Raises ``UsageError``: For a bad number of runs or seconds.
     """
     runs = checked_repeat(repeat)
     if budget_s is not None:

@@ -22,18 +22,11 @@ _FEW = 3
 class SweepRecord(Generic[Measured]):
     """Everything that a sweep knows so far.
 
-    Attributes
-    ----------
-    parameters
-        The sizes that were asked for, in the order of the first pass.
-    cells
-        The runs of each variant at each size.
-    left_out
-        Why a size has no points at all.
-    notes
-        Sentences about the whole sweep.
-    error
-        The first exception of the user's own code.
+    ``parameters``: The sizes that were asked for, in the order of the first pass.
+    ``cells``: The runs of each variant at each size.
+    ``left_out``: Why a size has no points at all.
+    ``notes``: Sentences about the whole sweep.
+    ``error``: The first exception of the user's own code.
     """
 
     name: str
@@ -95,10 +88,7 @@ class SweepRecord(Generic[Measured]):
 def apart(sweep: Sweep, cells: Sequence[Runs], title: str) -> Sweep:
     """Give each size a row of its own: what has no place on one axis must not be one median.
 
-    Parameters
-    ----------
-    title
-        What a row is called before its value, e.g. the name of the parameter.
+    ``title``: What a row is called before its value, e.g. the name of the parameter.
     """
     variants, points, traces = list[Variant](), list[Point](), list[SweepTrace]()
     for cell in cells:
@@ -128,10 +118,7 @@ def sum_known(costs: Sequence[float | None]) -> float | None:
 class PassSweep:
     """A sweep in passes over sizes. An `Experiment`.
 
-    Parameters
-    ----------
-    passes
-        How many passes there are, and for how long.
+    ``passes``: How many passes there are, and for how long.
     """
 
     def __init__(self, record: SweepRecord[Any], passes: PassPlan, keys: Iterable[str]) -> None:
@@ -160,10 +147,7 @@ class PassSweep:
     def steps(self) -> Steps:
         """Measure what is left, and yield after each run.
 
-        Raises
-        ------
-        Exception
-            What the user's own code raised, where it raised for every size.
+        Raises ``Exception``: What the user's own code raised, where it raised for every size.
         """
         __tracebackhide__ = True
         yield from self._passes.steps(self._run_all)

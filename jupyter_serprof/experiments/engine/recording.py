@@ -49,19 +49,10 @@ class Deaf:
 class Recording:
     """A context manager that records its block; made by `record`.
 
-    Parameters
-    ----------
-    also
-        Probes that only this recording has, beside those that are always chosen.
-
-    Attributes
-    ----------
-    trace
-        The document, made when it is first asked for after the block ended.
-    live
-        Called from another thread with what is known while it runs, from one second on.
-    code
-        What was typed, without literals: remedies are written by its names, it is not kept.
+    ``also``: Probes that only this recording has, beside those that are always chosen.
+    ``trace``: The document, made when it is first asked for after the block ended.
+    ``live``: Called from another thread with what is known while it runs, from one second on.
+    ``code``: What was typed, without literals: remedies are written by its names, it is not kept.
     """
 
     def __init__(self, name: str, *, detail: bool, also: Sequence[Probe] = ()) -> None:
@@ -107,10 +98,7 @@ class Recording:
     def stop(self, error: Raised = None) -> None:
         """Stop the clock and remove everything; called again it does nothing.
 
-        Parameters
-        ----------
-        error
-            What the code raised, if it did; its type where nobody looks into it.
+        ``error``: What the code raised, if it did; its type where nobody looks into it.
         """
         end_ns = self._recorder.now()
         if self._recorder.end_ns is None and error is not None:
@@ -170,10 +158,7 @@ class Recording:
     def trace(self) -> Trace:
         """The trace of the block.
 
-        Raises
-        ------
-        SerprofError
-            If the block has not ended yet.
+        Raises ``SerprofError``: If the block has not ended yet.
         """
         if self._trace is None:
             if self._recorder.end_ns is None:

@@ -19,12 +19,8 @@ _BACKGROUND = ("gc", "import", "recording")
 class Runs:
     """The runs of one cell: of one variant at one size, the first one cold.
 
-    Attributes
-    ----------
-    parameter
-        The size as it was asked for; of no meaning where there is one size.
-    failed, skipped
-        Why there are no further runs; empty otherwise.
+    ``parameter``: The size as it was asked for; of no meaning where there is one size.
+    ``failed``, ``skipped``: Why there are no further runs; empty otherwise.
     """
 
     key: str

@@ -10,8 +10,9 @@ import sys
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from math import inf
-from threading import get_ident
+from threading import Thread
 from typing import Any, NamedTuple
 
 from jupyter_serprof.capture.recorder import OWN_THREADS
@@ -54,18 +55,23 @@ class Arrivals:
         #: By object and node, when a copy was first seen there; sizes.
         self._seen: dict[tuple[bytes, str], int] = {}
         self._sizes: dict[bytes, int] = {}
-        self._is_one = False
+        self._is_one, self.node = False, ""
 
     def begin(self, worker: Any) -> None:  # noqa: ANN401  (Ray has no types here)
         """Begin to measure in a cluster, on the node of this program."""
-        session = worker.node.get_session_dir_path()
-        self.meters[worker.current_cluster_and_job] = Meter(session, self._doors, self._look)
+        self.node = worker.current_node_id.hex()
+        meter = Meter(worker.node.get_session_dir_path(), self._look)
+        self.meters[worker.current_cluster_and_job] = meter
+        self._asking = Thread(target=self._ask, args=(meter,), name="serprof-ray", daemon=True)
+        self._asking.start()
+        OWN_THREADS.update((meter.thread.ident or 0, self._asking.ident or 0))
 
     def stop(self) -> None:
         """Measure no longer; nothing of Ray is asked after that."""
         for meter in self.meters.values():
+            self._asking.join(1)
             meter.stop()
-            OWN_THREADS.discard(meter.thread.ident or 0)
+            OWN_THREADS.difference_update((meter.thread.ident or 0, self._asking.ident or 0))
 
     def note(self, task: bytes | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Note which objects a task takes that was submitted by a call with such arguments."""
@@ -79,11 +85,11 @@ class Arrivals:
             for meter in self.meters.values() if is_first else ():
                 meter.wake()
 
-    def _doors(self) -> dict[tuple[str, int], str]:
-        OWN_THREADS.add(get_ident())
-        nodes = [one for one in own_state().node_table() if one["Alive"]]
-        self._is_one = len(nodes) == 1
-        return {(n["NodeManagerAddress"], n["ObjectManagerPort"]): n["NodeID"] for n in nodes}
+    def _ask(self, meter: Meter) -> None:
+        with suppress(Exception):  # private to Ray: nothing is counted then
+            nodes = [one for one in own_state().node_table() if one["Alive"]]
+            self._is_one, at = len(nodes) == 1, ("NodeManagerAddress", "ObjectManagerPort")
+            meter.count({(one[at[0]], one[at[1]]): one["NodeID"] for one in nodes})
 
     def _look(self) -> float:
         """See where the arguments of tasks are that are not over; return when to look again, s."""

@@ -255,7 +255,9 @@ class RayDriverProbe(Probe):
             if self._seen.missing:
                 note_unseen_roads(run.drafts, submitted)
         if self._agents is not None and not silent:
-            tell_spills(run)
+            seen = self._agents.arrivals
+            here = {lane: seen.node for lane in run.lanes if lane.startswith("client")}
+            tell_spills(run, seen.meters.values(), {**here, **self._seen.nodes})
             self._agents.forget()
 
     def level(self) -> str:

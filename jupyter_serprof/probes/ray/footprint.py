@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
-from jupyter_serprof.capture.freeze import Page
+from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.machine import describe_environment, installed_version, producer
 from jupyter_serprof.model import Anatomy, Finding, Part, Summary, Table, TableColumn, Trace
 from jupyter_serprof.model.anatomy import below
 from jupyter_serprof.model.trace import ProbeReport, Quality, Scalar
 from jupyter_serprof.model.units import code_text, counted, format_bytes, shortened
+from jupyter_serprof.probes.ray.agent.meter import SPILLS, Meter, SpillFile
 from jupyter_serprof.probes.ray.holders import REASONS, Kept, Reason, kept_objects
 from jupyter_serprof.probes.ray.stores import Census, census
 
@@ -199,27 +200,61 @@ def _finding(group: Group) -> Finding:
     return Finding("ray.objects-kept", "info", *told, because=ends)
 
 
-def tell_spills(run: Page) -> None:
+def tell_spills(run: Page, meters: Iterable[Meter], nodes: Mapping[str, str]) -> None:
     """Tell puts and outputs for how long they waited until others were spilled; and who fills it.
 
     A file of spilled objects was written last when what needs the room went on. Source: Ray 2.60.0,
     ray/_private/external_storage.py; files in another folder than that of the session are not seen.
+
+    ``nodes``: On which node each lane is.
     """
-    node = sys.modules["ray._private.worker"].global_worker.node
-    where = getattr(node, "get_session_dir_path", None)
-    files = Path(where()).glob("ray_spilled_objects*/*") if where else ()
-    written: list[tuple[int, int]] = []
-    for file in islice(files, _MOST_FILES):
-        with suppress(OSError):  # it was restored, and is gone
-            stat = file.stat()
-            written.append((stat.st_mtime_ns - run.wall_offset, stat.st_size))
-    waiting = [draft for draft in run.drafts if draft.stage in _STORING and not draft.is_dropped]
-    for at, size in written:
-        for draft in [draft for draft in waiting if draft.start <= at <= draft.end]:
-            draft.details["spilled_ns"] = max(at - draft.start, draft.details.get("spilled_ns", 0))
-            draft.details["spilled_bytes"] = draft.details.get("spilled_bytes", 0) + size
-            size = 0  # noqa: PLW2901  (told once)
+    inside, files = defaultdict[int, list[int]](list), list(_files(run, meters))
+    for draft in run.drafts:
+        inside[id(draft.parent)].append(draft.end)
+    stages = {*_STORING, "ray.restore"}
+    waiting = [draft for draft in run.drafts if draft.stage in stages and not draft.is_dropped]
+    for draft in waiting:
+        node, is_get = nodes.get(draft.lane), draft.stage not in _STORING
+        near = (one for one in files if one.node == node and (is_get or one.is_written))
+        mine = [o for o in near if draft.start <= (o.end if o.is_written else o.start) <= draft.end]
+        if mine:
+            begun = (end for end in inside[id(draft)] if end <= mine[0].start)
+            run.drafts += _parts_of(draft, max(begun, default=draft.start), mine)
+        if written := [one for one in mine if one.is_written]:
+            draft.details["spilled_ns"] = written[-1].end - draft.start
+            draft.details["spilled_bytes"] = sum(one.size_bytes for one in written)
+            files = [one for one in files if one not in written]  # told once
     waited_ns = sum(draft.details.get("spilled_ns", 0) for draft in waiting)
     if _WORTH * waited_ns >= run.end - run.start:
         with suppress(Exception):  # who holds them is not known then
             run.tables.append(footprint(vars(sys.modules["__main__"])).tables[0])
+
+
+def _files(run: Page, meters: Iterable[Meter]) -> Iterator[SpillFile]:
+    """Yield the files that were watched, in their order; else those that are there."""
+    disks = [meter.disk for meter in meters]
+    for disk in disks:
+        yield from sorted(disk.files if disk else (), key=lambda one: one.start)
+    if disks and all(disks):
+        return
+    node = sys.modules["ray._private.worker"].global_worker.node
+    where = getattr(node, "get_session_dir_path", None)
+    for file in islice(Path(where()).glob(f"{SPILLS}*/*") if where else (), _MOST_FILES):
+        with suppress(OSError):  # it was restored, and is gone
+            at, size = (stat := file.stat()).st_mtime_ns - run.wall_offset, stat.st_size
+            whose = file.parent.name.removeprefix(SPILLS).strip("_") * bool(disks)
+            yield SpillFile(whose, at, at, size, is_written=True)
+
+
+def _parts_of(draft: Draft, begin: int, files: Sequence[SpillFile]) -> Iterator[Draft]:
+    """Yield what there is in a call of waiting for files: until each begins, and until it ends."""
+    at = begin
+    for one in files if files[0].start < files[0].end else ():
+        key, step = ("ray.spill", "write") if one.is_written else ("ray.restore", "read")
+        low, high = max(at, one.start), min(draft.end, max(at, one.end))
+        for part, start, end in (("start", at, low), (step, low, high)):
+            if start < end:
+                made = Draft(f"{key}.{part}", part, draft.lane, start, end, "ray.file", draft)
+                made.size_bytes = one.size_bytes if part == "write" else None
+                yield made
+        at = high

@@ -105,6 +105,8 @@ class RoadMap:
     usual_ns: Mapping[str, int] = field(default_factory=dict)
     pulls: Pulls | None = None
     workers: dict[bytes, str] = field(default_factory=dict)
+    #: The node of each lane, where that is told.
+    nodes: dict[str, str] = field(default_factory=dict)
     #: When the last attempt on a worker ended, by its lane, ns.
     ends: dict[str, int] = field(default_factory=dict)
 
@@ -123,6 +125,7 @@ class RoadMap:
         over = times.get("FINISHED", times.get("FAILED", steps[-1].end))
         worker = bytes(task.profile_events.component_id) or bytes(task.state_updates.worker_id)
         who = Errant(name_of(task.task_info), self._lane(worker), bytes(task.task_id))
+        self.nodes[who.lane] = task.state_updates.node_id.hex()
         last, word = self._draw(who, steps, noted), death_of(task)
         if word:
             last.details["died"] = word

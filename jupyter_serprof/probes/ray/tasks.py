@@ -56,6 +56,7 @@ class Coverage(NamedTuple):
     ``total``: How many tasks there were, with those that they submitted in turn.
     ``told``, ``noted``: How many of them Ray's events tell of, and how many the agents noted.
     ``troubles``: What kept the agents away, in words.
+    ``nodes``: Where each lane of a worker is.
     """
 
     missing: str = ""
@@ -63,6 +64,7 @@ class Coverage(NamedTuple):
     told: int = 0
     noted: int = 0
     troubles: Sequence[str] = ()
+    nodes: Mapping[str, str] = MappingProxyType({})
 
 
 class Left(NamedTuple):
@@ -123,7 +125,7 @@ def add_task_spans(
         )
     elif missing:
         why = f"{missing} of {count} tasks, which had not reported when the run was frozen"
-    return Coverage(why, roads.count, len(known), noted, troubles)
+    return Coverage(why, roads.count, len(known), noted, troubles, roads.nodes)
 
 
 def _draw(

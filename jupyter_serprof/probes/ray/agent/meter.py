@@ -17,6 +17,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from .notes import clock
 
@@ -32,9 +33,9 @@ _MESSAGE, _ATTRIBUTE = (struct.Struct("=IH"), 16), (struct.Struct("=HH"), 4)
 _QUESTION = struct.Struct("=IHHIIBBBBI48x")
 _PORTS, _COUNTS, _INFO, _INFO_BYTES = struct.Struct("!HH"), struct.Struct("=QQ"), 2, 136
 _DONE, _MAPPED = (2, 3), b"\0" * 10 + b"\xff\xff"
-#: Of a folder: closed after writing, opened, made; and all that is asked for.
-_WRITTEN, _OPENED, _MADE, _ALL = 0x8, 0x20, 0x100, 0x138
-_EVENT, _SPILLS = struct.Struct("iIII"), "ray_spilled_objects"
+#: Of a folder: a file was opened, made; and all that is asked for, as that it was closed.
+_OPENED, _MADE, _ALL = 0x20, 0x100, 0x138
+_EVENT, SPILLS = struct.Struct("iIII"), "ray_spilled_objects"
 #: Asking takes no more than this part of the time, and comes no sooner, s; so much is kept.
 _PART, _SOONEST_S, _MOST, _HOUR_MS = 50, 0.02, 4_000, 3_600_000
 
@@ -104,17 +105,26 @@ class Wire:
                         yield ports, row[8:40], (taken, sent)
 
 
+class SpillFile(NamedTuple):
+    """A file of spilled objects: whose, when it was written or read, and all of its bytes."""
+
+    node: str
+    start: int
+    end: int
+    size_bytes: int
+    is_written: bool
+
+
 class Disk:
     """Which files were written and read in the folders of spilled objects, and when."""
 
     def __init__(self, session: str) -> None:
         self._call, self._session = ctypes.CDLL(None, use_errno=True), Path(session)
         self.descriptor = self._call.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._watched, self._open = dict[int, Path](), dict[Path, int]()
-        #: Whose folder, whether it was written, begin, end, bytes.
-        self.files: list[tuple[str, bool, int, int, int]] = []
+        self._watched, self._open = dict[int, Path](), dict[Path, tuple[int, bool]]()
+        self.files: list[SpillFile] = []
         self._watch(self._session, _MADE)
-        for folder in self._session.glob(f"{_SPILLS}*"):
+        for folder in self._session.glob(f"{SPILLS}*"):
             self._watch(folder, _ALL)
 
     def _watch(self, folder: Path, events: int) -> None:
@@ -132,38 +142,52 @@ class Disk:
 
     def _take(self, path: Path, events: int, now: int) -> None:
         if path.parent == self._session:
-            if path.name.startswith(_SPILLS):
+            if path.name.startswith(SPILLS):
                 self._watch(path, _ALL)
-                self._open.update((file, now) for file in path.iterdir())  # made before we watched
+                made = ((file, (now, True)) for file in path.iterdir())  # before we watched
+                self._open.update(made)
         elif events & (_MADE | _OPENED):
-            self._open.setdefault(path, now)
-        elif (start := self._open.pop(path, 0)) and len(self.files) < _MOST:
-            node = path.parent.name.removeprefix(_SPILLS).strip("_")
-            size = path.stat().st_size if path.exists() else 0
-            self.files.append((node, bool(events & _WRITTEN), start, now, size))
+            self._open.setdefault(path, (now, bool(events & _MADE)))
+        elif path in self._open:
+            self._end(path, now)
+
+    def _end(self, path: Path, now: int) -> None:
+        start, is_written = self._open.pop(path)
+        node = path.parent.name.removeprefix(SPILLS).strip("_")
+        size = path.stat().st_size if path.exists() else 0
+        if len(self.files) < _MOST:
+            self.files.append(SpillFile(node, start, now, size, is_written))
+
+    def end(self) -> None:
+        """Watch no longer; what is being read still is told, too: who wanted it may have it."""
+        for path in [path for path, (_, is_written) in self._open.items() if not is_written]:
+            self._end(path, clock())
+        os.close(self.descriptor)
 
 
 class Meter:
-    """Reads the wire and the disk on a thread of its own, until it is stopped.
+    """Reads the disk, and the wire if there is one, on a thread of its own, until it is stopped.
 
     ``session``: The folder of Ray's session.
-    ``doors``: Tells where the nodes are, asked on the thread; where there is one node there is no
-        wire.
     ``look``: Called now and then; returns how soon it wants to be called again, s.
     """
 
-    def __init__(
-        self,
-        session: str,
-        doors: Callable[[], Mapping[tuple[str, int], str]],
-        look: Callable[[], float],
-    ) -> None:
-        self._given, self._is_over, self._bell = (session, doors, look), False, os.pipe()
+    def __init__(self, session: str, look: Callable[[], float]) -> None:
+        self._look, self._is_over, self._bell = look, False, os.pipe()
         self.wire: Wire | None = None
         self.disk: Disk | None = None
         self.trouble = ""
+        with suppress(OSError, AttributeError):  # another system
+            self.disk = Disk(session)
         self.thread = threading.Thread(target=self._run, name="serprof-ray", daemon=True)
         self.thread.start()
+
+    def count(self, doors: Mapping[tuple[str, int], str]) -> None:
+        """Count the bytes that come to nodes, if there are several, by address and port."""
+        if len(doors) > 1 and not self._is_over:
+            with suppress(OSError, AttributeError):
+                self.wire = Wire(doors)
+                self.wake()
 
     def wake(self) -> None:
         """Let it look now."""
@@ -177,33 +201,30 @@ class Meter:
         self.thread.join(1)
 
     def _run(self) -> None:
-        opened = [*self._bell]
         try:
-            session, doors, look = self._given
-            with suppress(OSError, AttributeError):  # another system
-                self.disk = Disk(session)
-                opened.append(self.disk.descriptor)
-            with suppress(OSError, AttributeError):
-                self.wire = Wire(found) if len(found := doors()) > 1 else None
-            self._measure(look)
+            self._measure()
         except Exception as error:
             self.trouble = type(error).__name__
+        if self.disk is not None:
+            self.disk.end()
         if self.wire is not None:
             self.wire.line.close()
-        for each in opened:
+        for each in self._bell:
             os.close(each)
 
-    def _measure(self, look: Callable[[], float]) -> None:
+    def _measure(self) -> None:
         waiting, due_s, is_last = select.poll(), 0.0, False
         waiting.register(self._bell[0], select.POLLIN)
         if self.disk is not None:
             waiting.register(self.disk.descriptor, select.POLLIN)
         while not is_last:
-            soon_s, start_s, is_last = look(), time.monotonic(), self._is_over
-            if self.wire is not None and (start_s >= due_s or is_last):
-                self.wire.read()
-                due_s = time.monotonic() + max(_SOONEST_S, _PART * (time.monotonic() - start_s))
-            next_s = min(soon_s, due_s - start_s if self.wire is not None else soon_s)
+            next_s, start_s, is_last = self._look(), time.monotonic(), self._is_over
+            if self.wire is not None:
+                if start_s >= due_s or is_last:
+                    self.wire.read()
+                    cost_s = time.monotonic() - start_s
+                    due_s = start_s + max(_SOONEST_S, _PART * cost_s)
+                next_s = min(next_s, due_s - start_s)
             for ready, _ in waiting.poll(0 if is_last else min(_HOUR_MS, max(1, 1_000 * next_s))):
                 if ready == self._bell[0]:
                     os.read(ready, 1 << 12)
