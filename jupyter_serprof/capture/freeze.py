@@ -77,16 +77,10 @@ class Page:
 def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | None = None) -> Trace:
     """Return the trace of a stopped recorder, without waterfall, findings and summary.
 
-    Parameters
-    ----------
-    recorder
-        Stopped; it is not changed.
-    name
-        What was run, for people.
-    outcome
-        ``ok``, ``error`` or ``interrupted``.
-    run
-        What `page_of` made of it, if that was asked for apart.
+    ``recorder``: Stopped; it is not changed.
+    ``name``: What was run, for people.
+    ``outcome``: ``ok``, ``error`` or ``interrupted``.
+    ``run``: What `page_of` made of it, if that was asked for apart.
     """
     run = page_of(recorder) if run is None else run
     run.is_interrupted = outcome == "interrupted"

@@ -82,17 +82,11 @@ class Subscription:
 def arm(place: Place, sink: Sink, *, owner: object = None, attribute: str = "") -> Subscription:
     """Listen to a place; the caller keeps the subscription and removes it.
 
-    Parameters
-    ----------
-    sink
-        Who takes the records.
-    owner, attribute
-        Where to put the hook instead of at the place: another name for the same callable.
-
-    Raises
-    ------
-    AttributeError, ImportError, TypeError
-        If there is no such callable; nothing was changed.
+    ``sink``: Who takes the records.
+    ``owner``, ``attribute``: Where to put the hook instead of at the place: another name for the
+        same callable.
+    Raises ``AttributeError``, ``ImportError``, ``TypeError``: If there is no such callable; nothing
+        was changed.
     """
     if owner is None:
         # Not under the lock: it may wait for another thread's import, which may wait for the lock.

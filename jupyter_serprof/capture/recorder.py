@@ -82,16 +82,10 @@ class Watcher(Protocol):
 class Recorder:
     """Takes records from the start to the stop of one run.
 
-    Parameters
-    ----------
-    probes
-        What to listen with. A probe whose library is not imported yet is armed when it is.
-    clock
-        Monotonic clock, ns; recordings that run at the same time share one.
-    limit
-        Records kept; the others are counted in ``dropped_count``.
-    wall_clock
-        Time of day, ns.
+    ``probes``: What to listen with. A probe whose library is not imported yet is armed when it is.
+    ``clock``: Monotonic clock, ns; recordings that run at the same time share one.
+    ``limit``: Records kept; the others are counted in ``dropped_count``.
+    ``wall_clock``: Time of day, ns.
     """
 
     def __init__(

@@ -96,10 +96,7 @@ def rows_of(doc: Given, what: str | None = None) -> Rows:
     That is ``changes`` of what was compared, ``parts`` of what has anatomies, else ``spans`` of a
     trace and ``points`` of a sweep; there is also ``summary``.
 
-    Raises
-    ------
-    UsageError
-        If it is no document, or has no such table.
+    Raises ``UsageError``: If it is no document, or has no such table.
     """
     tables = _tables(doc)
     if what is not None and what not in tables:
@@ -202,23 +199,15 @@ _WHOLE = ("_ns", "_bytes", "_faults", "index", "parent", "group", "count", "repe
 def to_dataframe(document: Given, what: str | None = None) -> pd.DataFrame:
     """Return a document as a pandas data frame.
 
-    Parameters
-    ----------
-    document
-        A trace or a sweep, an anatomy of ``sp.blame``, or a comparison.
-    what
-        ``parts`` of an anatomy or of a trace that has some, ``spans`` or ``summary`` of a trace,
-        ``points`` or ``summary`` of a sweep, ``changes`` of a comparison or of what holds one; None
-        takes the first that it has. Spans: (n_spans, 9), with groups (computations) 11; parts:
-        (n_parts, 14); changes: (n_changes, 16). Times in ns and sizes in bytes, as Int64, which
-        knows unknown.
-
-    Raises
-    ------
-    UsageError
-        If it is no document, or has no such table.
-    ImportError
-        If pandas is not installed: ``pip install "jupyter_serprof[dataframe]"``.
+    ``document``: A trace or a sweep, an anatomy of ``sp.blame``, or a comparison.
+    ``what``: ``parts`` of an anatomy or of a trace that has some, ``spans`` or ``summary`` of a
+        trace, ``points`` or ``summary`` of a sweep, ``changes`` of a comparison or of what holds
+        one; None takes the first that it has. Spans: (n_spans, 9), with groups (computations) 11;
+        parts: (n_parts, 14); changes: (n_changes, 16). Times in ns and sizes in bytes, as Int64,
+        which knows unknown.
+    Raises ``UsageError``: If it is no document, or has no such table.
+    Raises ``ImportError``: If pandas is not installed: ``pip install
+        "jupyter_serprof[dataframe]"``.
     """
     rows = rows_of(document, what)
     import pandas as pd

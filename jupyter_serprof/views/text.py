@@ -111,10 +111,7 @@ def markdown(doc: Given) -> str:
 
     Headline, tables and findings; whatever a name holds, it stays text in its cell.
 
-    Raises
-    ------
-    UsageError
-        If it is no document.
+    Raises ``UsageError``: If it is no document.
     """
     return "\n\n".join(_blocks(doc)) + "\n"
 

@@ -312,9 +312,6 @@ nodes.shutdown()
 """
 
 
-_FILLED = "12 objects put here are kept by the variable `keep`"
-
-
 def test_a_store_that_is_full_tells_who_fills_it(tmp_path: Path) -> None:
     """Puts that wait until others are on disk: the variable that keeps them, and what to type.
 
@@ -331,7 +328,8 @@ def test_a_store_that_is_full_tells_who_fills_it(tmp_path: Path) -> None:
     assert len(lines) == 5, ran.stderr[-2_000:]
     pulled, told, (waited, parts, headline), spilled, got = map(ast.literal_eval, lines)
     assert pulled == ([("<lambda>", True)], True)
-    assert headline == f"120 MB of 160 MB: {_FILLED}"
+    filled = "12 objects put here are kept by the variable `keep`"
+    assert headline == f"120 MB of 160 MB: {filled}"
     assert got == ("Restore from disk, 10.0 MB", ("Pull from node, 40.0 MB", " at "))
     assert parts == pytest.approx(1, abs=0.05)  # the start and the file are all that is waited for
     assert spilled > 0

@@ -18,16 +18,10 @@ _LABELS: dict[str, str] = {key: own["label"] for key, own in _THEME["families"].
 class Theme:
     """The colours of a picture apart from those of the families.
 
-    Attributes
-    ----------
-    ink, muted
-        Text, and text that steps back.
-    line, grid
-        The lines of a table, and those behind the bars.
-    wait
-        The thin line where somebody waits.
-    warn
-        The word ``warn`` and the edge beside it.
+    ``ink``, ``muted``: Text, and text that steps back.
+    ``line``, ``grid``: The lines of a table, and those behind the bars.
+    ``wait``: The thin line where somebody waits.
+    ``warn``: The word ``warn`` and the edge beside it.
     """
 
     background: str

@@ -35,10 +35,7 @@ def kind_of(doc: Trace | Sweep) -> str:
 def asset(name: str) -> str:
     """Return the text of a built file.
 
-    Raises
-    ------
-    DocumentError
-        If the front end was not built (a source tree without ``uv sync``).
+    Raises ``DocumentError``: If the front end was not built (a source tree without ``uv sync``).
     """
     source = files("jupyter_serprof") / "static" / name
     if not source.is_file():

@@ -56,12 +56,8 @@ def front_end() -> str:
 def widget_for(doc: Trace | Sweep, *, view: str | None = None) -> Any:  # noqa: ANN401
     """Return a ``TraceWidget``, ``SweepWidget`` or ``AnatomyWidget`` that draws the document.
 
-    Raises
-    ------
-    UsageError
-        If there is no view of that name.
-    DocumentError
-        If the front end was not built.
+    Raises ``UsageError``: If there is no view of that name.
+    Raises ``DocumentError``: If the front end was not built.
     """
     return _classes()[kind_of(doc)](doc, view=view)
 

@@ -28,14 +28,9 @@ _LEGENDS = {
 class Bar:
     """One line: a variant at one size, cold or warm.
 
-    Attributes
-    ----------
-    point
-        The one whose time is that of all its points.
-    points
-        All of them, by time.
-    trace
-        The representative trace, where one is stored.
+    ``point``: The one whose time is that of all its points.
+    ``points``: All of them, by time.
+    ``trace``: The representative trace, where one is stored.
     """
 
     variant: Variant

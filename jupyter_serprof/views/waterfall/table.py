@@ -30,16 +30,11 @@ _THREADS = "worker "
 class Line:
     """One line of the table: rows of the waterfall, or the unaccounted time (``row`` is None).
 
-    Attributes
-    ----------
-    row
-        The row of the line, or the sum of its rows.
-    depth
-        How far it is indented: a part below its stage, a stage below its computation.
-    kind
-        As of an `outline.Entry`: ``stage``, ``heading``, ``part``, ``group``, ``more``; ``rest``.
-    members
-        The rows that the line is the sum of, each with its stage.
+    ``row``: The row of the line, or the sum of its rows.
+    ``depth``: How far it is indented: a part below its stage, a stage below its computation.
+    ``kind``: As of an `outline.Entry`: ``stage``, ``heading``, ``part``, ``group``, ``more``;
+        ``rest``.
+    ``members``: The rows that the line is the sum of, each with its stage.
     """
 
     title: str
