@@ -233,7 +233,7 @@ def test_the_agent_leaves_workers_as_they_were(kind: str) -> None:
     options = {"max_concurrency": 2} if kind == "threads" else {}
     made = remote(Awaited if kind == "asyncio" else Actor, **options or {"num_cpus": 0})
     call = task.remote if kind == "task" else cast("Any", made).remote().ask.remote
-    before, keys = ray.get(call()), _keys_of_recordings()
+    before, keys = until(not_, lambda: ray.get(call())), _keys_of_recordings()
 
     during, trace = recorded(lambda: ray.get([call() for _ in range(4)]))
 

@@ -7,8 +7,7 @@ import pytest
 
 from jupyter_serprof.probes.ray.arrivals import Arrivals
 
-MS = 1_000_000
-_STEADY = ((0, 0), (1_000, 100_000))
+MS, _STEADY = 1_000_000, ((0, 0), (1_000, 100_000))
 
 
 @pytest.mark.parametrize(
