@@ -130,10 +130,8 @@ def test_a_narrow_verdict_is_one_line_within_the_margin(screen: Screen) -> None:
     screen.look("light", 360)
 
     below = page.locator(".jsp-below").evaluate_all("(all) => all.map((each) => each.offsetHeight)")
-    ends = [
-        page.locator(each).first.evaluate("(node) => node.getBoundingClientRect().right")
-        for each in ("table", ".jsp-panel")
-    ]
+    right = "(node) => node.getBoundingClientRect().right"
+    ends = [page.locator(each).first.evaluate(right) for each in ("table", ".jsp-panel")]
 
     assert max(below) < 20
     assert page.evaluate(_COVERED) == []
@@ -149,10 +147,8 @@ def test_the_time_axis_keeps_its_part(screen: Screen, width: int) -> None:
         page = screen.mount(document, view=view)
         screen.look("light", width)
 
-        whole, axis = (
-            page.locator(part).first.evaluate("(node) => node.offsetWidth")
-            for part in (".jsp-root", ".jsp-panel .jsp-axis")
-        )
+        parts = map(page.locator, (".jsp-root", ".jsp-panel .jsp-axis"))
+        whole, axis = (each.first.evaluate("(node) => node.offsetWidth") for each in parts)
         left = page.evaluate("document.querySelector('[data-left]')?.dataset.left ?? ''")
 
         screen.shoot(f"-{view}-{width}")
