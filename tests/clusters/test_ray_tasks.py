@@ -161,24 +161,14 @@ def test_an_actor_is_exported_created_and_called() -> None:
     assert probe(trace).unseen == ()
 
 
-def _until() -> Callable[[Path], None]:
-    """Return what waits for a file; made in here it travels by value: workers lack this module."""
-
-    def wait(path: Path) -> None:
-        while not path.exists():
-            time.sleep(0.01)
-
-    return wait
-
-
 def test_tasks_in_parallel_are_busy_beside_the_wall_time(tmp_path: Path) -> None:
     """Two tasks that sleep 300 ms at once: twice the work, once the wall time."""
-    until = _until()
 
     @remote
     def sleepy(me: int) -> None:
         (tmp_path / str(me)).touch()
-        until(tmp_path / str(1 - me))
+        while not (tmp_path / str(1 - me)).exists():
+            time.sleep(0.01)
         time.sleep(0.3)
 
     _, trace = recorded(lambda: ray.get([sleepy.remote(me) for me in range(2)]))
