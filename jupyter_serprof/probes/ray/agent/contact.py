@@ -5,8 +5,8 @@ an id of its own, which says "bring the agent, then take the one of that other i
 the recording name the second one. So a worker that knows the function keeps it with all its state,
 and nothing is pickled or published twice. Both entries end with the job: Ray drops them.
 
-Left alone are detached actors, those of other programs and those that bound the calls that wait for
-them, functions of other languages, and Ray Client.
+Left alone are detached actors that are made, those of other programs and those that bound the calls
+that wait for them, functions of other languages, and Ray Client.
 
 Source: Ray 2.60.0, ray/remote_function.py:RemoteFunction._remote, ray/actor.py:ActorClass._remote,
 ray/_private/function_manager.py: FunctionActorManager; the names are those of Ray 2.40 to 2.60.
@@ -209,7 +209,7 @@ class Contact:
             self.worker.core_worker.serialize_actor_handle(handle._ray_actor_id)[0]
         )
         is_ours = known.creation_job_id == self.worker.current_job_id.binary()
-        return is_ours and known.max_pending_calls <= 0 and not getattr(known, "is_detached", False)
+        return is_ours and known.max_pending_calls <= 0
 
     def _call(self, handle: Any) -> None:
         ray, call = sys.modules["ray"], handle.__ray_call__
