@@ -209,7 +209,7 @@ class Contact:
             self.worker.core_worker.serialize_actor_handle(handle._ray_actor_id)[0]
         )
         is_ours = known.creation_job_id == self.worker.current_job_id.binary()
-        return is_ours and known.max_pending_calls <= 0
+        return bool(is_ours and known.max_pending_calls <= 0)
 
     def _call(self, handle: Any) -> None:
         ray, call = sys.modules["ray"], handle.__ray_call__
