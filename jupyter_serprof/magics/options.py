@@ -130,12 +130,8 @@ class Options:
 class Syntax:
     """What can be typed after one magic.
 
-    Attributes
-    ----------
-    flags
-        flag -> (field of `Options`, name of the value or "", help).
-    line_only
-        Flags that a whole cell cannot have, each with what to do instead.
+    ``flags``: flag -> (field of `Options`, name of the value or "", help).
+    ``line_only``: Flags that a whole cell cannot have, each with what to do instead.
     """
 
     magic: str

@@ -51,10 +51,7 @@ class Widgets:
 class Choice:
     """Everything that can be chosen; ``plan`` is what is chosen now.
 
-    Attributes
-    ----------
-    changed
-        Called when something else is chosen.
+    ``changed``: Called when something else is chosen.
     """
 
     def __init__(self, offer: Offer, words: Words) -> None:

@@ -21,10 +21,7 @@ _TEXT, PANEL_TYPE = "text/plain", "application/vnd.jupyter-serprof.panel+json"
 class ReservedOutput:
     """An output that is reserved while the cell runs, and filled later.
 
-    Parameters
-    ----------
-    waiting
-        What stands there until something is measured.
+    ``waiting``: What stands there until something is measured.
 
     Notes
     -----
@@ -82,20 +79,13 @@ _ABSENT = (
 class Panel:
     """Controls, buttons, progress, and below them the place of the picture.
 
-    Parameters
-    ----------
-    offer
-        What can be chosen, and who measures it.
-    words
-        What the parts are called.
-    keep
-        Called with the document at the end of each sweep, and with what puts it into the place.
-    stages
-        Measures a source as it is; None where there is no such button.
-    turns
-        Who calls back; None: the loop of this kernel.
-    place
-        Where pictures go; None: an output of the cell that runs now.
+    ``offer``: What can be chosen, and who measures it.
+    ``words``: What the parts are called.
+    ``keep``: Called with the document at the end of each sweep, and with what puts it into the
+        place.
+    ``stages``: Measures a source as it is; None where there is no such button.
+    ``turns``: Who calls back; None: the loop of this kernel.
+    ``place``: Where pictures go; None: an output of the cell that runs now.
 
     Notes
     -----

@@ -59,21 +59,13 @@ class KernelTurns:
 class Runner:
     """Starts, stops and resumes one job after the other.
 
-    Parameters
-    ----------
-    grew
-        Called with the document while it grows.
-    ended
-        Called with the document when it is done; stopped or failed, if anything was measured.
-    changed
-        Called whenever the state or the progress is another one.
+    ``grew``: Called with the document while it grows.
+    ``ended``: Called with the document when it is done; stopped or failed, if anything was
+        measured.
+    ``changed``: Called whenever the state or the progress is another one.
 
-    Attributes
-    ----------
-    state
-        One of the words above; `STOPPING` until the step that is being measured is over.
-    problem
-        Why it failed, one sentence; "" otherwise.
+    ``state``: One of the words above; `STOPPING` until the step that is being measured is over.
+    ``problem``: Why it failed, one sentence; "" otherwise.
     """
 
     def __init__(
@@ -241,14 +233,9 @@ Job = Experiment[Document]
 class Source:
     """Something that can be measured: a variable, or a generator of data.
 
-    Attributes
-    ----------
-    key
-        How it is asked for; no two sources have the same.
-    title
-        What the menu shows: name, type, size.
-    reason
-        Why it cannot be chosen, with a remedy; "" if it can.
+    ``key``: How it is asked for; no two sources have the same.
+    ``title``: What the menu shows: name, type, size.
+    ``reason``: Why it cannot be chosen, with a remedy; "" if it can.
     """
 
     key: str
@@ -267,14 +254,9 @@ class Way(Source):
 class Scale:
     """The sizes between which one can choose.
 
-    Attributes
-    ----------
-    steps
-        (label, number) of each, in increasing order; none where there is no size to choose.
-    low, high
-        Positions in ``steps`` that are chosen first.
-    words
-        Why it ends where it ends; a sentence.
+    ``steps``: (label, number) of each, in increasing order; none where there is no size to choose.
+    ``low``, ``high``: Positions in ``steps`` that are chosen first.
+    ``words``: Why it ends where it ends; a sentence.
     """
 
     steps: tuple[tuple[str, float], ...]
@@ -287,14 +269,9 @@ class Scale:
 class Plan:
     """What was chosen.
 
-    Attributes
-    ----------
-    low, high
-        The ends of the range of sizes; None where there is none.
-    repeat
-        Warm runs of each; None runs as many as the budget allows.
-    budget_s
-        Seconds for all of it; None where ``repeat`` says when it ends.
+    ``low``, ``high``: The ends of the range of sizes; None where there is none.
+    ``repeat``: Warm runs of each; None runs as many as the budget allows.
+    ``budget_s``: Seconds for all of it; None where ``repeat`` says when it ends.
     """
 
     source: str
@@ -329,16 +306,10 @@ class Offer(Protocol):
 class Words:
     """What a panel calls its parts.
 
-    Attributes
-    ----------
-    magic
-        The line that shows it.
-    source, sizes, ways
-        Labels of the controls.
-    nothing
-        What to do where there is nothing to measure.
-    extra
-        Label of a button that measures the source as it is; "" for no such button.
+    ``magic``: The line that shows it.
+    ``source``, ``sizes``, ``ways``: Labels of the controls.
+    ``nothing``: What to do where there is nothing to measure.
+    ``extra``: Label of a button that measures the source as it is; "" for no such button.
     """
 
     magic: str

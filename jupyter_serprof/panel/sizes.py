@@ -41,10 +41,7 @@ _WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing t
 class SizeOffer:
     """What the panel of ``%serprof`` offers.
 
-    Parameters
-    ----------
-    namespace
-        Gives the variables of the user.
+    ``namespace``: Gives the variables of the user.
     """
 
     namespace: Namespace
@@ -214,10 +211,7 @@ _MOST_PARTITIONS = 1000
 class GraphOffer:
     """What the panel of ``%graphstages`` offers.
 
-    Parameters
-    ----------
-    namespace
-        Gives the variables of the user.
+    ``namespace``: Gives the variables of the user.
     """
 
     namespace: Namespace

@@ -60,12 +60,13 @@ def test_a_cell_opens_what_crossed_largest_first(shell: Shell) -> None:
     ran = Ran(shell, cell)
 
     assert ran.value == 7
-    assert [anatomy.parts[0].kind for anatomy in ran.trace.anatomies] == [
-        "list (5000)",
-        "list (2500)",
-    ]
+    kinds = [anatomy.parts[0].kind for anatomy in ran.trace.anatomies]
+    assert kinds == ["list (5000)", "list (2500)"]
     assert ran.trace.summary is not None
     assert any("after the timed run" in fact for fact in ran.trace.summary.details)
+    many = Ran(shell, "%%serprof --blame\nfor r in [big[at:] for at in range(9)]: pickle.dumps(r)")
+    assert many.trace.summary
+    assert many.trace.summary.facts[0].startswith("opened: the largest 3 of 9 pickles, ")
 
 
 def test_a_value_that_crosses_several_times_is_opened_once(shell: Shell) -> None:

@@ -6,6 +6,7 @@ import pickle
 import sys
 import threading
 import types
+from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
@@ -71,6 +72,8 @@ class KeepingRecording(Recording):
     def __init__(self, name: str, *, detail: bool, also: Sequence[Probe] = ()) -> None:
         super().__init__(name, detail=detail, also=also)
         self._kept: dict[Hashable, Crossed] = {}
+        #: Bytes of each that crossed, also of those that are not kept.
+        self.met_bytes = array("q")
         # Threads of Dask and finalizers pickle, too.
         self._lock = threading.RLock()
         self._is_keeping = False
@@ -123,6 +126,7 @@ class KeepingRecording(Recording):
         return note
 
     def _keep(self, value: object, size_bytes: int, way: str) -> None:
+        self.met_bytes.append(size_bytes)
         for found in payloads(value, size_bytes):
             total = size_bytes if found.value is value else None
             new = Crossed(found.value, found.holder, found.size_bytes, Counter([way]), total)

@@ -21,7 +21,7 @@ from jupyter_serprof.experiments.engine.order import BLAME_S, check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace
-from jupyter_serprof.model.units import format_bytes, format_count, is_code, shortened
+from jupyter_serprof.model.units import counted, format_bytes, format_count, is_code, shortened
 from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, notebook_name
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
@@ -150,11 +150,22 @@ class BlamingRecording(KeepingRecording):
         """
         if self._blamed is None:
             trace = super().trace
-            anatomies = crossed_anatomies(self.sent)
+            anatomies, told = crossed_anatomies(self.sent), self._told()
             self.let_go()
             notes = [] if anatomies else ["nothing crossed that could be opened"]
+            if trace.summary and anatomies:
+                facts = (*told, *trace.summary.facts)
+                trace = replace(trace, summary=replace(trace.summary, facts=facts))
             self._blamed = with_anatomies(trace, anatomies, notes)
         return self._blamed
+
+    def _told(self) -> list[str]:
+        """Say how much of all that crossed is opened, where that is less than half."""
+        counts, met = [one.ways.total() for one in self.sent], sum(self.met_bytes)
+        opened = sum(one.size_bytes * n for one, n in zip(self.sent, counts, strict=True))
+        pickles = f"{sum(counts)} of {counted(len(self.met_bytes), 'pickle')}"
+        said = f"opened: the largest {pickles}, {format_bytes(opened)} of {format_bytes(met)}"
+        return [said] if 2 * opened < met else []
 
 
 def crossed_anatomies(crossed: Sequence[Crossed]) -> list[Anatomy]:

@@ -29,11 +29,10 @@ _STOPPED = "stopped before its turn"
 class ChunkSweep(PassSweep):
     """A sweep over chunk sizes, with what it recommends. An `Experiment`.
 
-    Parameters
-    ----------
-    make, chunks, name, parameter, repeat, budget_s, compute, timeout_s, detail, seed
-        As of `jupyter_serprof.chunk_sweep` (``timeout``); the chunks in any order. A number whose
-        name has "part" in it counts partitions: then larger numbers make smaller chunks.
+    ``make``, ``chunks``, ``name``, ``parameter``, ``repeat``, ``budget_s``, ``compute``,
+        ``timeout_s``, ``detail``, ``seed``: As of `jupyter_serprof.chunk_sweep` (``timeout``); the
+        chunks in any order. A number whose name has "part" in it counts partitions: then larger
+        numbers make smaller chunks.
 
     Notes
     -----

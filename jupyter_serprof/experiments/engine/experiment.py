@@ -30,16 +30,10 @@ Tell = Callable[[Made], None] | None
 class Progress:
     """How far an experiment is.
 
-    Attributes
-    ----------
-    done
-        Points that are measured.
-    left
-        Points that are sure to come; more may follow while a budget lasts.
-    left_s
-        How long those will take, s; None where unknown.
-    bound
-        Up to which size the memory reaches, in words; "" where unknown.
+    ``done``: Points that are measured.
+    ``left``: Points that are sure to come; more may follow while a budget lasts.
+    ``left_s``: How long those will take, s; None where unknown.
+    ``bound``: Up to which size the memory reaches, in words; "" where unknown.
     """
 
     done: int
@@ -99,10 +93,7 @@ class Stopper:
 class Telling(Generic[Made]):
     """Decides when it is time to tell what was measured so far: between runs, and seldom.
 
-    Parameters
-    ----------
-    tell
-        What is called with the document so far; None tells nothing.
+    ``tell``: What is called with the document so far; None tells nothing.
 
     Notes
     -----

@@ -41,16 +41,10 @@ _DICTS, _KEYS = 4, 500
 class MachineCheck:
     """Fixed work that is timed before the warm runs of a document, after them, and in between.
 
-    Parameters
-    ----------
-    runs
-        How many warm runs there will be. With fewer than `FEWEST` it does nothing.
+    ``runs``: How many warm runs there will be. With fewer than `FEWEST` it does nothing.
 
-    Attributes
-    ----------
-    times_ns
-        Durations by kind (``pickle``, ``copy``, ``pages``), five of each time, in order. Empty
-        where nothing was measured.
+    ``times_ns``: Durations by kind (``pickle``, ``copy``, ``pages``), five of each time, in order.
+        Empty where nothing was measured.
 
     Notes
     -----
@@ -171,11 +165,8 @@ _MOST_SHARE = 100.0
 class MemoryGuard:
     """Bounds the sizes of a sweep by the memory that is free now.
 
-    Parameters
-    ----------
-    keys
-        The transports that take part: an in-band one holds the bytes and the result beside the
-        value, Ray's store up to two copies, out-of-band pickle none.
+    ``keys``: The transports that take part: an in-band one holds the bytes and the result beside
+        the value, Ray's store up to two copies, out-of-band pickle none.
 
     Notes
     -----

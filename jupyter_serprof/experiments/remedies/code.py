@@ -71,7 +71,11 @@ class CodeTryout:
                 is_stopped = self._is_stopped and not tryout.is_done
                 tried.append(tryout.document)
                 notes += _told(name, tried[-1], is_stopped=is_stopped)
-        tried.sort(key=lambda sweep: -max((one.gain or 0 for one in sweep.findings), default=0))
+        # The verdict is of the remedy that stands below it: one that can be pasted comes first.
+        best = {
+            id(s): max(((bool(f.remedy), f.gain) for f in s.findings), default=()) for s in tried
+        }
+        tried.sort(key=lambda sweep: best[id(sweep)], reverse=True)
         found = [finding for sweep in tried for finding in sweep.findings]
         said = next((s.summary.headline for s in tried if s.summary), "".join(notes[:1]))
         return with_findings(_with_verdict(self._trace, said), found, notes)

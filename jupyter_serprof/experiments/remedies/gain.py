@@ -241,4 +241,4 @@ def headline(name: str, size_bytes: int | None, trials: Sequence[Trial]) -> str:
     if gain.low is None:
         verdict = f"{counted(best.pairs, 'pair')} cannot tell {title} from {best.baseline}"
     equal = f"results {'equal' if best.equal else 'not compared'}, " * (gain.verdict == "faster")
-    return f"{verdict}, {before} before, {after} after, {equal}{what}"
+    return f"{verdict}, {before} → {after}, {equal}{what}"

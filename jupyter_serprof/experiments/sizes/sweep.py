@@ -63,16 +63,11 @@ def _pickled_bytes(value: object) -> int | None:
 class SizeSweep(PassSweep):
     """A sweep over sizes: the same, and how it grows. An `Experiment`.
 
-    Parameters
-    ----------
-    make, sizes, transports, repeat, budget_s, name, parameter, detail, seed
-        As of `jupyter_serprof.sweep`; the sizes in any order.
-    code
-        Measure ``make(size)`` itself, as one variant ``code``; then without ``transports``.
-    first
-        A recording of code at the smallest size that was made already.
-    is_bytes
-        Sizes are bytes: then the memory guard knows the first size before it is made.
+    ``make``, ``sizes``, ``transports``, ``repeat``, ``budget_s``, ``name``, ``parameter``,
+        ``detail``, ``seed``: As of `jupyter_serprof.sweep`; the sizes in any order.
+    ``code``: Measure ``make(size)`` itself, as one variant ``code``; then without ``transports``.
+    ``first``: A recording of code at the smallest size that was made already.
+    ``is_bytes``: Sizes are bytes: then the memory guard knows the first size before it is made.
 
     Notes
     -----

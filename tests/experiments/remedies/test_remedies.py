@@ -129,13 +129,8 @@ def test_a_finding_carries_what_was_measured() -> None:
     assert found.measured["stage_before_ns"] == pytest.approx(30_000_000, rel=0.02)
     assert found.measured["stage_after_ns"] == pytest.approx(1_000_000, rel=0.02)
     assert shrinking_stage(*trial("array", 10, 1_000).stages) == ""  # all of them grow
-
-
-def test_no_line_has_a_name_that_nobody_knows() -> None:
-    """It would be an error to paste it."""
-    found = finding_of(trial("protocol-5", 40_000_000, 4_000_000), "f(9)")
-
-    assert (found and found.remedy) == ""
+    unnamed = finding_of(trial("protocol-5", 40_000_000, 4_000_000), "f(9)")
+    assert (unnamed and unnamed.remedy) == ""  # a name that nobody knows would be an error
 
 
 def test_what_is_paid_once_is_said_apart() -> None:
@@ -154,12 +149,12 @@ def test_the_headline_says_the_verdict_first_and_claims_only_what_was_told() -> 
     few, slower = trial("str", 30_000, 10_000, pairs=3), trial("array", 10_000, 20_000)
     told = {
         "nothing to try: no remedy": [],
-        "dtype str instead of objects cannot be told from pickle, 10.1 µs before": [same],
+        "dtype str instead of objects cannot be told from pickle, 10.1 µs →": [same],
         "`a`, 10 B: no pair was measured": [Trial("str", "pickle", equal=True)],
         "nothing to use: the result is another one with dtype str": [wrong],
         "3 pairs cannot tell": [few],
         "nothing is faster, one array instead of numbers is 2.0× slower": [slower],  # noqa: RUF001
-        "3.0× faster with columns instead of rows, 30.2 µs before, 10.1 µs after, "  # noqa: RUF001
+        "3.0× faster with columns instead of rows, 30.2 µs → 10.1 µs, "  # noqa: RUF001
         "results equal, `a`, 10 B": [same, best],
     }
 
