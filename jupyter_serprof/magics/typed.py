@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import time
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -35,6 +36,8 @@ class Typed:
     options: Options
     syntax: Syntax = SERPROF
     local_ns: dict[str, object] | None = None
+    #: When it was: what is imported first, once in a process, is waited for too.
+    began_s: float = field(default_factory=time.monotonic)
     _lives: list[Any] = field(default_factory=list)
 
     @property
@@ -42,7 +45,7 @@ class Typed:
         """What is shown while the code runs, one for all that it does."""
         from jupyter_serprof import api
 
-        self._lives[:] = self._lives or [api.Live()]
+        self._lives[:] = self._lives or [api.Live(began_s=self.began_s)]
         return self._lives[0]
 
     @property

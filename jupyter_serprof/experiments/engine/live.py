@@ -92,11 +92,13 @@ class Ticker:
             self._gone.release()
 
     def _tell_on(self) -> None:
-        if self._stop.acquire(timeout=AFTER_S / 2):
+        # Of a magic that was typed imports may have taken a part of it.
+        began_s = getattr(getattr(self._tell, "__self__", None), "began_s", None) or self._start_s
+        if self._stop.acquire(timeout=max(0.0, began_s + AFTER_S / 2 - _clock())):
             return
         self._now()  # who is asked by now has answered when it is told
-        wait_s, spent_s = self._start_s + AFTER_S - _clock(), time.process_time()
-        due_s = self._start_s + AFTER_S
+        due_s, spent_s = max(_clock() + EVERY_S, began_s + AFTER_S), time.process_time()
+        wait_s = due_s - _clock()
         while not self._stop.acquire(timeout=max(0.0, wait_s)):
             self._wake()
             now_s = _clock()
@@ -126,8 +128,9 @@ class Ticker:
         done, left_s = progress.done, progress.left_s
         # While it runs there is more to come: nothing left to plan is an unknown number.
         total = done + progress.left if progress.left else None
-        left = None if left_s is None or total is None else (_SOONER * left_s, _LATER * left_s)
         share = done / total if total else None
+        is_told = left_s is not None and (share or 0.0) >= _FROM_SHARE
+        left = (_SOONER * (left_s or 0.0), _LATER * (left_s or 0.0)) if is_told else None
         return LiveFacts("", "", done, total, "run", share=share, left_s=left, why=facts.why)
 
 

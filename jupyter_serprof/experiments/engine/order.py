@@ -212,6 +212,14 @@ class PassPlan:
         # Half of the time is kept: the estimate is one, and more may follow the last pass.
         return cost_s() < self.budget.left_s / 2
 
+    def left_after(self, spent_s: float, once_s: float) -> int:
+        """Return how many more passes will come, if one takes so long, after the latest one."""
+        count = max(0, self.sure - self.number)
+        left_s = self.budget.left_s - spent_s - count * once_s
+        while self.repeat is None and self.number + count < SIZES.most and once_s < left_s / 2:
+            count, left_s = count + 1, left_s - once_s
+        return count
+
     @property
     def cut_short(self) -> str:
         """Why there are fewer warm passes than were sure to come; "" if there are not."""

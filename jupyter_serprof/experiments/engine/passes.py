@@ -164,7 +164,8 @@ class PassSweep:
     def progress(self) -> Progress:
         """How far it is; may be asked at any time, also from another thread."""
         visits = self._planned()
-        left_s = self._visits_s(visits)
+        # Of sizes that were not measured yet only the least is known.
+        left_s = self._visits_s(visits) if self._passes.number > 0 else None
         if left_s is not None:
             left_s = min(left_s, self._passes.budget.left_s)
         left = sum(len(visit.keys) for visit in visits)
@@ -208,11 +209,12 @@ class PassSweep:
     def _planned(self) -> list[Visit]:
         if self._passes.number < 0:
             every = [Visit(0, at, self._keys) for at in self._record.parameters]
-            return every * (1 + self._passes.sure)
+            return every * self._passes.left_after(0.0, 0.0)
         visits = [Visit(v.number, v.parameter, list(v.keys)) for v in list(self._visits)]
         keys = self._record.open_keys()
         if self._passes.number == 0:
             for visit in visits:
                 keys[visit.parameter] = [*keys.get(visit.parameter, ()), *visit.keys]
-        later = max(0, self._passes.sure - self._passes.number)
-        return visits + [Visit(1, at, keys[at]) for at in keys] * later
+        again = [Visit(1, at, keys[at]) for at in keys]
+        spent_s, once_s = self._visits_s(visits) or 0.0, self._visits_s(again) or 0.0
+        return visits + again * self._passes.left_after(spent_s, once_s)

@@ -18,7 +18,7 @@ from jupyter_serprof.model import Sweep, Trace
 from jupyter_serprof.model.live import LiveFacts, seconds_text
 from jupyter_serprof.views.kit.theme import family_color
 from jupyter_serprof.views.notebook.bundle import bundle, display
-from jupyter_serprof.views.notebook.widget import front_end, widget_for
+from jupyter_serprof.views.notebook.widget import front_end, widget_classes, widget_for
 
 _KERNELS = ("jupyter", "vscode", "colab")
 _FRESH_LINE = "\r\x1b[K"
@@ -64,7 +64,9 @@ class Live:
     >>> Live().show(make_trace([("gc", "client/main", 0, 1)]))
     """
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self, name: str = "", began_s: float | None = None) -> None:
+        #: When somebody began to wait, monotonic time, s; None where that is when it runs.
+        self.began_s = began_s
         self._name, self._lock, self._ran_s = name, RLock(), 0.0
         self._next_s, self._facts = 0.0, LiveFacts()
         self._widget: Any = None
@@ -110,6 +112,8 @@ class Live:
 
         Not from the thread that tells: to write a picture down takes the time of what is measured.
         """
+        if self.is_seen:
+            widget_classes()  # for the first time it imports: the line is told meanwhile
         with self._lock:
             if self._facts.total and doc.summary is not None:
                 facts = (_said(self._facts), *doc.summary.facts)

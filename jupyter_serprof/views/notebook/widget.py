@@ -59,7 +59,7 @@ def widget_for(doc: Trace | Sweep, *, view: str | None = None) -> Any:  # noqa: 
     Raises ``UsageError``: If there is no view of that name.
     Raises ``DocumentError``: If the front end was not built.
     """
-    return _classes()[kind_of(doc)](doc, view=view)
+    return widget_classes()[kind_of(doc)](doc, view=view)
 
 
 def widget_view(doc: Trace | Sweep, *, view: str | None = None) -> dict[str, object]:
@@ -85,7 +85,8 @@ def _encoded(doc: Trace | Sweep) -> bytes:
 
 
 @cache
-def _classes() -> dict[str, Any]:
+def widget_classes() -> dict[str, Any]:
+    """Return the widget of each kind of document; the first time it imports them."""
     import anywidget
     import traitlets
 

@@ -318,11 +318,12 @@ def test_sizes_beyond_the_memory_are_left_out_before_they_are_made(
     assert runner.progress.bound.startswith("sizes up to 267 kB fit")
 
 
-def test_progress_counts_down(ways: Ways) -> None:
-    """Done, left and the time that is left, at any moment."""
+@pytest.mark.parametrize(("repeat", "total"), [(2, 18), (None, 36)])
+def test_progress_counts_down(ways: Ways, repeat: int | None, total: int) -> None:
+    """Done, left and, once each size was measured, the time that is left, at any moment."""
     ways.add("a")
     ways.add("b")
-    runner = of_bytes()
+    runner = of_bytes(repeat=repeat)
     seen = [runner.progress]
     runner_done: list[int] = []
 
@@ -333,10 +334,10 @@ def test_progress_counts_down(ways: Ways) -> None:
     run(runner, tell)
     seen.append(runner.progress)
 
-    assert (seen[0].done, seen[0].left, seen[0].left_s) == (0, 18, None)
-    assert all(p.done + p.left in (18, 17) for p in seen)
-    assert (seen[-1].done, seen[-1].left, seen[-1].left_s) == (18, 0, 0.0)
-    assert seen[1].left_s is not None
+    assert (seen[0].done, seen[0].left, seen[0].left_s) == (0, total, None)
+    assert all(p.done + p.left in (total, total - 1) for p in seen[6:])
+    assert (seen[-1].done, seen[-1].left, seen[-1].left_s) == (total, 0, 0.0)
+    assert [p.left_s is None for p in (seen[1], seen[-5])] == [True, False]
     assert runner_done[0] == 1
 
 
