@@ -31,7 +31,7 @@ class Progress:
     """How far an experiment is.
 
     ``done``: Points that are measured.
-    ``left``: Points that are sure to come; more may follow while a budget lasts.
+    ``left``: Points that will come, as long as the budget lasts.
     ``left_s``: How long those will take, s; None where unknown.
     ``bound``: Up to which size the memory reaches, in words; "" where unknown.
     """

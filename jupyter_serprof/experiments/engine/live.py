@@ -129,8 +129,8 @@ class Ticker:
         # While it runs there is more to come: nothing left to plan is an unknown number.
         total = done + progress.left if progress.left else None
         share = done / total if total else None
-        is_told = left_s is not None and (share or 0.0) >= _FROM_SHARE
-        left = (_SOONER * (left_s or 0.0), _LATER * (left_s or 0.0)) if is_told else None
+        is_early = left_s is None or (share or 0.0) < _FROM_SHARE
+        left = None if is_early or left_s is None else (_SOONER * left_s, _LATER * left_s)
         return LiveFacts("", "", done, total, "run", share=share, left_s=left, why=facts.why)
 
 

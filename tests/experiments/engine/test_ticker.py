@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -28,6 +29,7 @@ class Told(list[LiveFacts]):
 
     def __init__(self) -> None:
         self.has_come, self.has_waited = threading.Event(), threading.Event()
+        self.began_s = 0.0
 
     def __call__(self, facts: LiveFacts) -> None:
         super().append(facts)
@@ -62,6 +64,14 @@ def test_what_is_over_within_a_second_is_not_told(
             assert count_running() <= int(word)
 
     assert (told, count_running()) == ([], 0)
+
+
+def test_imports_before_are_a_part_of_the_wait(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "AFTER_S", 600.0)
+    told.began_s = time.monotonic() - 600
+
+    with live.told(told.__call__):
+        assert told.has_come.wait(30)
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
