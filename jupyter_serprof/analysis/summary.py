@@ -180,7 +180,13 @@ def _largest_part(trace: Trace, cause: _Cause) -> str:
     share = part_ns / cause.self_ns if cause.self_ns else 0.0
     if key == cause.key or share < CAUSE_SHARE:
         return ""
-    return f", mostly {stages_of(trace)[key].title}"
+    part = [row for row in cause.rows if row.stage == key]
+    size, rate = (
+        total(row.size_bytes for row in part),
+        bytes_per_s(total(row.copied_bytes for row in part), sum(row.busy_ns for row in part)),
+    )
+    carried = f", {format_bytes(size)} at {format_rate(rate)}" if size and rate else ""
+    return f", mostly {stages_of(trace)[key].title}{carried}"
 
 
 def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
