@@ -181,10 +181,8 @@ def _largest_part(trace: Trace, cause: _Cause) -> str:
     if key == cause.key or share < CAUSE_SHARE:
         return ""
     part = [row for row in cause.rows if row.stage == key]
-    size, rate = (
-        total(row.size_bytes for row in part),
-        bytes_per_s(total(row.copied_bytes for row in part), sum(row.busy_ns for row in part)),
-    )
+    size, copied = (total(getattr(row, k) for row in part) for k in ("size_bytes", "copied_bytes"))
+    rate = bytes_per_s(copied, sum(row.busy_ns for row in part))
     carried = f", {format_bytes(size)} at {format_rate(rate)}" if size and rate else ""
     return f", mostly {stages_of(trace)[key].title}{carried}"
 

@@ -32,7 +32,7 @@ CURVE_BYTES, FRAMES = 1_200_000, 6""",
         65_000,
     ),
     "05-who-keeps-ray-waiting": (
-        """TABLE_BYTES = 20_000_000
+        """TABLE_BYTES, LINK_MBIT = 20_000_000, 400
 LINES, PARSE_S = 3, 0.1
 DAYS, DAY_BYTES = 14, 10_000_000""",
         45_000,
