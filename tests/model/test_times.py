@@ -218,6 +218,10 @@ def test_a_comparison_has_the_times_of_its_rows(before: list[int], after: list[i
         assert [[change.before_ns, change.after_ns] for change in found] == [
             list(times) for times in zip(*owned, strict=True)
         ]
+        # The ratio is that of the two times beside it, inside of its interval.
+        told = [change for change in found if change.ratio and change.before_ns and change.after_ns]
+        assert all(c.ratio == pytest.approx(c.after_ns / c.before_ns) for c in told)  # type: ignore[operator]  # both known
+        assert all((c.low or 0) <= c.ratio <= (c.high or math.inf) for c in told)  # type: ignore[operator]  # as above
 
 
 @given(st.lists(st.integers(1, 10**12), min_size=1, max_size=30))
