@@ -67,19 +67,25 @@ class Form(NamedTuple):
 
 
 _OFFER = re.compile(r"%serprof --try (?:ray\.put\()?([^\s()]+)\)?")
+#: What lines call by a name that the user may not have.
+_MODULES = {"np": "numpy as np", "pa": "pyarrow as pa", "pd": "pandas as pd"}
+_MODULES |= {name: name for name in ("cloudpickle", "dask", "gc", "io", "pickle", "ray")}
+_MODULE = re.compile(rf"(?<![\w.])({'|'.join(_MODULES)})\.")
 Made = TypeVar("Made", bound=Trace | Sweep)
 
 
 def offered(document: Made, values: Mapping[str, object]) -> Made:
     """Return a document that gives in place of ``--try`` the line that makes another form.
 
-    Nothing where a value by its name has none; what a line needs of numpy is imported in it.
+    Nothing where a value by its name has none. A line imports what it needs and has no name for.
     """
 
     def line_of(remedy: str) -> str:
         if (found := _OFFER.match(remedy)) is None:
-            is_bound = "np" in values or not re.match(r"\w+ = .*\bnp\.", remedy)
-            return remedy if is_bound else f"import numpy as np; {remedy}"
+            code = "" if remedy.startswith("%") else remedy.partition("   # ")[0]
+            used = dict.fromkeys(_MODULE.findall(code)).keys() - values.keys()
+            needed = (f"import {_MODULES[name]}; " for name in sorted(used))
+            return "".join(one for one in needed if one not in code) + remedy
         first, *attributes = found[1].split(".")
         value = values.get(first)
         for each in attributes:

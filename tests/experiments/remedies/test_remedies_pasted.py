@@ -226,14 +226,14 @@ def test_what_is_sent_is_made_by_the_line_alone(monkeypatch: pytest.MonkeyPatch)
 def test_rows_are_offered_as_the_line_that_makes_columns_of_them(kind: type) -> None:
     """In the user's own name, with its import; a value without another form has no line."""
     rows = [kind((("id", at), ("name", f"n{at}"))) for at in range(200)]
-    of = ("ray.put(rows)", "x")
-    asked = tuple(Finding("r", "warn", "t", {}, f"%serprof --try {each}   # w") for each in of)
+    of = ("%serprof --try ray.put(rows)   # w", "%serprof --try x   # w", "d = pickle.dumps(x)")
+    asked = tuple(Finding("r", "warn", "t", {}, each) for each in of)
     trace = replace(make_trace([]), findings=asked)
     names: dict[str, Any] = {"rows": rows, "x": 1}
 
-    line, none = (finding.remedy for finding in offered(trace, names).findings)
+    line, none, sent = (finding.remedy for finding in offered(trace, names).findings)
 
-    assert none == ""
+    assert (none, sent) == ("", "import pickle; d = pickle.dumps(x)")
     assert line.endswith("measured by %serprof --try ray.put(rows)")
     exec(line, names)  # noqa: S102  (what is pasted)
     assert len(names["rows"]) == 2
