@@ -208,7 +208,7 @@ def _line(line: Any) -> int | Heading:
 @settings(max_examples=100)
 @given(walls, walls)
 def test_a_comparison_has_the_times_of_its_rows(before: list[int], after: list[int]) -> None:
-    """Before and after are what the round trip of the same document shows, stages included."""
+    """What the round trip shows, stages included; the ratio is that of the two times beside it."""
     one, other = trip({"pickle": before}), trip({"pickle": after})
 
     for is_cold in (True, False):
@@ -218,7 +218,6 @@ def test_a_comparison_has_the_times_of_its_rows(before: list[int], after: list[i
         assert [[change.before_ns, change.after_ns] for change in found] == [
             list(times) for times in zip(*owned, strict=True)
         ]
-        # The ratio is that of the two times beside it, inside of its interval.
         told = [change for change in found if change.ratio and change.before_ns and change.after_ns]
         assert all(c.ratio == pytest.approx(c.after_ns / c.before_ns) for c in told)  # type: ignore[operator]  # both known
         assert all((c.low or 0) <= c.ratio <= (c.high or math.inf) for c in told)  # type: ignore[operator]  # as above
