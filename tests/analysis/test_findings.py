@@ -107,12 +107,18 @@ def in_order(own_ms: float, ready: int, lane: str = CALLER) -> Trace:
     return make_trace([("ray.submit", CALLER, 0, 1), *long, *gets, *tasks])
 
 
-def in_calls(count: int, idle_ms: float, caller: str = "caller") -> Trace:
-    """Return calls of an actor with pauses between them, while the task runs that calls it."""
+def in_calls(count: int, idle_ms: float, caller: str = "caller", sent: int | None = None) -> Trace:
+    """Return calls of an actor with pauses between them, while the task runs that calls it.
+
+    If it is known when they were ``sent``: each of those behind the end of the one before it.
+    """
     end = count * (40 + idle_ms)
     calls = [("ray.execute", "worker 1", 1 + at * (40 + idle_ms), 40) for at in range(count)]
     around = ("ray.execute", "worker 2", 0, end if caller == "caller" else 1)
-    return make_trace([around, *calls], wall_ms=end)
+    waits = [("ray.schedule", "raylet", at * (40 + idle_ms), 1) for at in range(sent or 0)]
+    early = [("ray.schedule", "raylet", 0, 1)] * (count - len(waits)) if sent is not None else []
+    made = make_trace([around, *calls, *waits, *early], wall_ms=end)
+    return named(made, {"ray.schedule": "ray.execute"})
 
 
 def in_notebook(
@@ -458,6 +464,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (in_calls(3, 40), in_calls(4, 40)),
         (in_calls(6, 7.9), in_calls(6, 40)),
         (in_calls(6, 40, caller="other"), in_calls(6, 40)),
+        (in_calls(6, 40, sent=3), in_calls(6, 40, sent=4)),
         # The notebook calls: what it does itself meanwhile would be saved.
         (in_notebook(12), in_notebook(14)),
         (in_notebook(40, ahead=1), in_notebook(40, actors=2)),

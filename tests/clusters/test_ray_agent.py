@@ -110,6 +110,34 @@ def test_the_stages_of_a_task_follow_each_other_to_the_nanosecond() -> None:
         assert probe(trace).unseen == ()
 
 
+@pytest.mark.parametrize("kind", ["plain", "threads", "coroutines"])
+def test_what_an_actor_calls_is_seen_and_what_brings_the_agent_is_no_task(kind: str) -> None:
+    """Of actors that live already: neither of ours is counted, waited for or drawn."""
+
+    class Source:
+        def item(self) -> int:
+            return 1
+
+    class Consumer:
+        def ask(self, source: Any) -> Any:
+            return ray.get([source.item.remote() for _ in range(3)])
+
+    class AsyncConsumer:
+        async def ask(self, source: Any) -> Any:
+            return [await source.item.remote() for _ in range(3)]
+
+    made, at_once = (AsyncConsumer if kind == "coroutines" else Consumer), 1 + (kind == "threads")
+    source = _remote(Source, num_cpus=0).remote()
+    consumer = _remote(made, num_cpus=0, max_concurrency=at_once).remote()
+    ray.get([source.item.remote(), consumer.ask.remote(source)])
+
+    found, trace = recorded(lambda: ray.get(consumer.ask.remote(source)))
+
+    assert found == [1, 1, 1]
+    assert probe(trace).level == "pickle, agent + events: 4 of 4 tasks seen"
+    assert not [span for span in trace.spans if "__ray_call__" in span.name]
+
+
 def test_the_agent_is_nothing_that_the_user_serialized() -> None:
     """Where it is brought to a cluster: `%serprof value` asks this, and would take it for code."""
     recordings = [Recording("nothing", detail=False) for _ in range(3)]

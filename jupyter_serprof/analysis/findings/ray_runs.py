@@ -1,5 +1,6 @@
 """Findings about how tasks of Ray ran and were waited for, and about values that Ray walks."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
@@ -96,8 +97,15 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
     for (name, lane), spans in calls.items():
         spans.sort(key=lambda span: span.start_ns)
         others = [s for (_, other), some in calls.items() if other != lane for s in some]
-        gaps = [(a, b.start_ns - a.end_ns) for a, b in pairwise(spans)]
-        long = [ns for before, ns in gaps if ns >= GAP_SHARE * before.duration_ns]
+        sent = sorted(s.start_ns for _, s in indexed(trace, "ray.schedule") if s.name == name)
+        gaps = [(a, b.start_ns - a.end_ns, (a.end_ns, b.start_ns)) for a, b in pairwise(spans)]
+        long = [
+            ns
+            for before, ns, (end, start) in gaps
+            if ns >= GAP_SHARE * before.duration_ns
+            # What was sent before waited for something else.
+            and (not sent or bisect_left(sent, end) < bisect_right(sent, start))
+        ]
         busy_ns = sum(span.duration_ns for span in spans)
         is_called = any(
             o.start_ns <= spans[0].start_ns and o.end_ns >= spans[-1].end_ns for o in others

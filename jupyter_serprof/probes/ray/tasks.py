@@ -274,15 +274,25 @@ def _missing(
     return len(late.difference(running)) + count - len(known), count
 
 
+#: How the id of the task that makes an actor begins, and, after 8 bytes, that of one of no actor.
+_MAKING, _NO_ACTOR = b"\xff" * 8, b"\xff" * 12
+
+
 def _ours(tasks: Sequence[Any], run: Page, submitted: Sequence[bytes | None]) -> list[Any]:
     """Return the tasks that were submitted in this run, and those that they submitted in turn."""
     ids = {ident for ident in submitted if ident}
     if None in submitted:
         ids |= {bytes(task.task_id) for task in tasks if _is_within(task, run)}
-    parents = {bytes(task.task_id): bytes(task.task_info.parent_task_id) for task in tasks}
+    parents = [(bytes(task.task_id), bytes(task.task_info.parent_task_id), task) for task in tasks]
     found = set(ids)
     while found:
-        found = {task for task, parent in parents.items() if parent in found} - ids
+        # What coroutines and threads of an actor submit has the making of the actor as its parent.
+        made = {_MAKING + task[8:] for task in found if not task[8:].startswith(_NO_ACTOR)}
+        found = {
+            ident
+            for ident, parent, task in parents
+            if parent in found or (parent in made and _is_within(task, run))
+        } - ids
         ids |= found
     return [task for task in tasks if bytes(task.task_id) in ids]
 

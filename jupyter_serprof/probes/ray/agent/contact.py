@@ -215,7 +215,8 @@ class Contact:
         ray, call = sys.modules["ray"], handle.__ray_call__
         run = getattr(type(call)._remote, "original", type(call)._remote)
         wait = getattr(ray.wait, "original", ray.wait)
-        reference = run(call, args=(_Boot(self.key, self.call, None),), kwargs={})
+        ours = {"args": (_Boot(self.key, self.call, None),), "kwargs": {}}
+        reference = run(call, **ours, enable_task_events=False)
         left_s, is_async = (
             _WAITS_S - self._waited_s,
             self.worker.core_worker.current_actor_is_asyncio,
