@@ -166,6 +166,7 @@ def package_files() -> dict[str, str]:
     }
 
 
+@cache
 def imports(module: str, source: str) -> list[Import]:
     """Return the imports of a module, ``import_module("x")`` and ``__import__("x")`` included."""
     walked = _walk(ast.parse(source), is_late=False, is_typing=False)

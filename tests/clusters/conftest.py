@@ -36,7 +36,9 @@ def cluster() -> Iterator[None]:
 
     # Ray's sockets live below this directory, and their paths may have 107 bytes.
     folder = tempfile.mkdtemp(prefix="sp")
-    with _waited_for_processes():
+    with _waited_for_processes(), pytest.MonkeyPatch.context() as patch:
+        # Once a second else: each recording waits for what its workers report.
+        patch.setenv("RAY_task_events_report_interval_ms", "100")
         _start(folder)
         _warm_up(folder)
         yield
@@ -141,7 +143,7 @@ def _end(process: subprocess.Popen[bytes], patient_until: float) -> None:
 def _workers_may_report_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray's workers report once a second, on a busy machine later: a test waits until they do."""
     monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 60)
-    monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._NOTES_S", 10)
+    monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._NOTES_S", 4)
     for name in ("_WAIT_S", "_WAITS_S"):
         monkeypatch.setattr(f"jupyter_serprof.probes.ray.agent.contact.{name}", 10)
 
