@@ -1,9 +1,11 @@
 """A real kernel, driven as a front end does: cells in, messages out, interrupts in between."""
 
+import getpass
 import json
 import queue
 import re
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -43,6 +45,11 @@ class Ran(Shown):
     @property
     def documents(self) -> list[Trace | Sweep]:  # type: ignore[override]  # read anew each time
         return [from_document(found) for o in self.outputs if (found := _document(o))]
+
+    def names_of_the_machine(self) -> list[str]:
+        written = json.dumps(self.outputs)
+        private = {getpass.getuser(), socket.gethostname(), str(Path.home()), str(Path.cwd())}
+        return [word for word in private if f'"{word}' in written or f"/{word}/" in written]
 
     @property
     def texts(self) -> list[str]:

@@ -1,10 +1,7 @@
 """%graphstages in a real kernel with a cluster of processes: stopped, failed, awaited, killed."""
 
-import getpass
 import json
-import socket
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from kernels.conftest import Kernel
@@ -103,15 +100,12 @@ def test_a_collection_goes_from_construction_to_the_workers(
 
 def test_outputs_name_no_user_host_or_path(dasks: Kernel) -> None:
     """A notebook can be shared: addresses and folders of the cluster are not in it."""
-    private = {getpass.getuser(), socket.gethostname(), str(Path.home()), str(Path.cwd())}
+    ran = dasks.run("%%graphstages\nx.sum().compute()")
 
-    written = json.dumps(dasks.run("%%graphstages\nx.sum().compute()").outputs)
-
+    written = json.dumps(ran.outputs)
     assert "dask.execute" in written or "Execution" in written
     assert "127.0.0.1" not in written
-    for word in private:
-        assert f'"{word}' not in written
-        assert f"/{word}/" not in written
+    assert ran.names_of_the_machine() == []
 
 
 @pytest.mark.parametrize(
