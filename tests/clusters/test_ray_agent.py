@@ -127,8 +127,8 @@ def test_what_an_actor_calls_is_seen_and_what_brings_the_agent_is_no_task(kind: 
             return [await source.item.remote() for _ in range(3)]
 
     made, at_once = (AsyncConsumer if kind == "coroutines" else Consumer), 1 + (kind == "threads")
-    source = _remote(Source, num_cpus=0).remote()
-    consumer = _remote(made, num_cpus=0, max_concurrency=at_once).remote()
+    source = remote(Source, num_cpus=0).remote()
+    consumer = remote(made, num_cpus=0, max_concurrency=at_once).remote()
     ray.get([source.item.remote(), consumer.ask.remote(source)])
 
     found, trace = recorded(lambda: ray.get(consumer.ask.remote(source)))

@@ -118,7 +118,7 @@ def test_two_programs_that_record_see_their_own_tasks(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Its keys end with its job, and its actor that stays was let alone."""
+    """Its keys end with its job, and so does the agent in its actor that stays."""
     with _program(tmp_path, _STAYS) as process:
         job = _told(tmp_path, "begun", process)
         during = _keys_of(job)
@@ -126,13 +126,12 @@ def test_a_program_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
         process.wait()
 
         keeper: Any = ray.get_actor("keeper", namespace="kept")
-        found: list[str] = ray.get(keeper.value.remote())
+        left: list[str] = until(not_, lambda: ray.get(keeper.value.remote()))
         ray.kill(keeper)
         keys = until(not_, lambda: _keys_of(job))
 
     assert during
-    assert found == []
-    assert keys == []
+    assert (left, keys) == ([], [])
 
 
 def _keys_of(job: str) -> list[bytes]:

@@ -49,6 +49,8 @@ _SOON_S, _PAUSES = 0.002, 4
 #: A control store that answers slowly has many workers: it is asked so much more seldom, up to so
 #: many s.
 _CALM, _MOST_PAUSE_S = 1_000, 15.0
+#: So many looks for the recording's end are one for that of its program.
+_JOB_LOOKS = 5
 #: Notes that are larger go without details, bytes.
 _MOST_BYTES = 2_000_000
 
@@ -65,6 +67,7 @@ class Stay:
         self.key, self.until_ns, self.period_s = key, until_ns, period_s
         #: The same, as long as who is asked has time.
         self.pause_s = period_s
+        self.looks = 0
         self.contact = Contact(key, (__name__, until_ns, period_s))
 
     def is_wanted(self) -> bool:
@@ -73,7 +76,17 @@ class Stay:
         is_there = _gcs().internal_kv_exists(self.key, SPACE, timeout=RPC_S)
         calm_s = min(_MOST_PAUSE_S, _CALM * (time.monotonic() - start))
         self.pause_s = max(self.period_s, calm_s)
-        return bool(is_there) and time.time_ns() < self.until_ns
+        self.looks += 1
+        is_over = self.looks % _JOB_LOOKS == 0 and _is_job_over()
+        return bool(is_there) and time.time_ns() < self.until_ns and not is_over
+
+
+def _is_job_over() -> bool:
+    """Tell whether the program is gone: keys of a job stay while a detached actor of it lives."""
+    job = sys.modules["ray._private.worker"].global_worker.current_job_id.hex()
+    less = {"skip_submission_job_info_field": True, "skip_is_running_tasks_field": True}
+    told = _gcs().get_all_job_info(job_or_submission_id=job, timeout=RPC_S, **less)
+    return any(each.is_dead for each in told.values())
 
 
 _STAY: list[Stay] = []
