@@ -149,7 +149,7 @@ describe("the chart of a sweep", () => {
     expect(root.querySelector(".jsp-at-title strong")?.textContent).toBe("at 1.00\u00a0kB");
   });
 
-  it("gives each of eight transports its own colour, and known ones theirs", () => {
+  it("gives each of eight transports its own colour, and known ones theirs, with their mark", () => {
     const { points, variants } = sweepWith({});
     const keys = Array.from({ length: 8 }, (_, at) => `way${at}`);
     const root = draw({
@@ -161,7 +161,9 @@ describe("the chart of a sweep", () => {
     expect(samples.map((sample) => sample.style.color)).not.toContain("var(--jsp-ink)");
     draw({});
     const own = [...document.querySelectorAll<SVGElement>(".jsp-legend svg")];
-    expect(own.at(-1)?.style.color).toMatch(/^var\(--jsp-way-ray, /);
+    expect(own.at(-1)?.style.color).toBe("var(--jsp-way-ray)");
+    // A diamond, wherever it stands.
+    expect(own.at(-1)?.innerHTML).toContain("l5.5 5.5l-5.5 5.5");
   });
 
   it("marks the last crossover of each pair of the runs that it draws", () => {

@@ -101,7 +101,7 @@ def test_one_memcpy_is_a_dotted_line_where_it_belongs() -> None:
     assert lines_of(bare, LIGHT.wait, dotted=True) == []
 
 
-def test_a_transport_has_one_colour_in_every_sweep() -> None:
+def test_a_transport_has_one_colour_and_one_mark_in_every_sweep() -> None:
     """Whatever stands beside it and whatever its stages are; what is none takes another one."""
     sizes, names = make_sizes(), {"pickle": "own", "ray": "pickle"}
     points = [replace(p, variant=names[p.variant], stages={"gc": 1}) for p in sizes.points]
@@ -109,6 +109,9 @@ def test_a_transport_has_one_colour_in_every_sweep() -> None:
     other = replace(sizes, variants=variants, points=tuple(points), fits=())
 
     assert len(lines_of(sheet_of(other), PURPLE)) == len(lines_of(sheet_of(sizes), ORANGE)) == 1
+    strokes = (mark for mark in sheet_of(other).marks if isinstance(mark, Stroke))
+    circles = {len(each.points) for each in strokes if each.is_filled and each.color == PURPLE}
+    assert circles == {20}  # the mark of pickle, second or first
     assert WAY_COLORS.keys() == TRANSPORTS.keys()
 
 

@@ -99,9 +99,10 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     """Put the lines of a sweep over sizes at ``y``."""
     warm = sweeps.series_of(sweep, cold=False)
     found = warm or sweeps.series_of(sweep, cold=True)
+    order = {color: at % len(_MARKS) for at, color in enumerate(WAY_COLORS.values())}
     lines = [
-        _ChartLine(each, color, _MARKS[at % len(_MARKS)])
-        for at, (each, color) in enumerate(zip(found, _colors(found), strict=True))
+        _ChartLine(each, color, _MARKS[order[color]])
+        for each, color in zip(found, _colors(found), strict=True)
     ]
     chart = _chart(sheet, sweep, lines)
     _put_best(sheet, chart, sweep)

@@ -96,11 +96,13 @@ function transportLines(scene: SizeScene): Line[] {
   const turns = WAYS.toSorted((one, other) => isTaken(one) - isTaken(other));
   return variants.map((variant, at) => {
     const points = seriesOf(doc, variant.key, isCold);
+    // One look a transport, in every sweep; what is none takes one that is free.
+    const free = turns[at % turns.length] as string;
+    const way = WAYS.includes(variant.key) ? variant.key : free;
     return {
       title: String(variant.title ?? variant.key),
-      // One colour a transport, in every sweep; what is none takes one that is free.
-      family: `way-${variant.key}, var(--jsp-way-${turns[at % turns.length]})`,
-      marker: markerAt(at),
+      family: `way-${way}`,
+      marker: markerAt(WAYS.indexOf(way)),
       points,
       fits: fitsIn(scene, variant.key, null),
       wire: wireLine(scene, variant.key, points),
