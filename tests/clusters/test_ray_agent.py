@@ -110,28 +110,26 @@ def test_the_stages_of_a_task_follow_each_other_to_the_nanosecond() -> None:
         assert probe(trace).unseen == ()
 
 
-@pytest.mark.parametrize("kind", ["plain", "threads", "coroutines"])
-def test_what_an_actor_calls_is_seen_and_what_brings_the_agent_is_no_task(kind: str) -> None:
-    """Of actors that live already: neither of ours is counted, waited for or drawn."""
-
-    class Source:
-        def item(self) -> int:
-            return 1
+@pytest.mark.parametrize("is_async", [False, True])
+def test_what_an_actor_calls_is_seen_and_what_brings_the_agent_is_no_task(is_async: bool) -> None:
+    """From threads and coroutines of actors that live already; ours is not waited for or drawn."""
 
     class Consumer:
-        def ask(self, source: Any) -> Any:
-            return ray.get([source.item.remote() for _ in range(3)])
+        def ask(self, other: Any) -> Any:
+            return ray.get([other.done.remote() for _ in range(3)])
 
-    class AsyncConsumer:
-        async def ask(self, source: Any) -> Any:
-            return [await source.item.remote() for _ in range(3)]
+        async def ask_async(self, other: Any) -> Any:
+            return [await other.done.remote() for _ in range(3)]
 
-    made, at_once = (AsyncConsumer if kind == "coroutines" else Consumer), 1 + (kind == "threads")
-    source = remote(Source, num_cpus=0).remote()
-    consumer = remote(made, num_cpus=0, max_concurrency=at_once).remote()
-    ray.get([source.item.remote(), consumer.ask.remote(source)])
+        def done(self) -> int:
+            return 1
 
-    found, trace = recorded(lambda: ray.get(consumer.ask.remote(source)))
+    methods = {"ask": Consumer.ask_async if is_async else Consumer.ask, "done": Consumer.done}
+    made: Any = remote(type("Consumer", (), methods), num_cpus=0, max_concurrency=2)
+    actor, other = made.remote(), made.remote()
+    ray.get([other.done.remote(), actor.ask.remote(other)])
+
+    found, trace = recorded(lambda: ray.get(actor.ask.remote(other)))
 
     assert found == [1, 1, 1]
     assert probe(trace).level == "pickle, agent + events: 4 of 4 tasks seen"
