@@ -84,14 +84,14 @@ _SENTENCES = 14
 
 @dataclass(frozen=True, slots=True)
 class _ChartLine:
-    """A series with its colour, and the corners of its mark."""
+    """A series with its colour, which also has a mark."""
 
     series: sweeps.Series
     color: str
-    corners: Sequence[tuple[float, float]]
 
     def mark(self, x: float, y: float) -> Stroke:
-        points = tuple((x + _MARK * dx, y + _MARK * dy) for dx, dy in self.corners)
+        corners = _MARKS[[*WAY_COLORS.values()].index(self.color) % len(_MARKS)]
+        points = tuple((x + _MARK * dx, y + _MARK * dy) for dx, dy in corners)
         return Stroke(points, self.color, is_filled=True)
 
 
@@ -99,11 +99,7 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     """Put the lines of a sweep over sizes at ``y``."""
     warm = sweeps.series_of(sweep, cold=False)
     found = warm or sweeps.series_of(sweep, cold=True)
-    order = {color: at % len(_MARKS) for at, color in enumerate(WAY_COLORS.values())}
-    lines = [
-        _ChartLine(each, color, _MARKS[order[color]])
-        for each, color in zip(found, _colors(found), strict=True)
-    ]
+    lines = [_ChartLine(*each) for each in zip(found, _colors(found), strict=True)]
     chart = _chart(sheet, sweep, lines)
     _put_best(sheet, chart, sweep)
     put_axes(sheet, chart)
