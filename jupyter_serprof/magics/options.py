@@ -42,10 +42,7 @@ class Range:
 def parse_range(flag: str, text: str) -> Range:
     """Return the range of ``n=1e3:1e8:12``.
 
-    Raises
-    ------
-    UsageError
-        With what is missing or wrong.
+    Raises ``UsageError``: With what is missing or wrong.
     """
     found = _FORM.fullmatch(text)
     problem = _problem(**found.groupdict()) if found else "has too many parts"
@@ -267,10 +264,8 @@ def parse(line: str, syntax: Syntax = SERPROF) -> Options:
 
     Options come first; the rest of the line, as typed, is the code. ``--`` ends the options.
 
-    Raises
-    ------
-    UsageError
-        For an unknown option (with the closest known one), a missing or a bad value.
+    Raises ``UsageError``: For an unknown option (with the closest known one), a missing or a bad
+        value.
     """
     given: dict[str, object] = {}
     files: list[str] = []
@@ -299,10 +294,8 @@ def parse(line: str, syntax: Syntax = SERPROF) -> Options:
 def parse_cell(line: str, syntax: Syntax = SERPROF) -> Options:
     """Split what stands behind a cell magic: a cell runs once, as it is.
 
-    Raises
-    ------
-    UsageError
-        As `parse`, and for code on the first line or an option that only a line can have.
+    Raises ``UsageError``: As `parse`, and for code on the first line or an option that only a line
+        can have.
     """
     options = parse(line, syntax)
     if options.code:

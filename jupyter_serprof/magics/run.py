@@ -42,11 +42,8 @@ def typed_line(
 ) -> Typed | None:
     """Return what was typed, checked; None where it asks for help.
 
-    Raises
-    ------
-    UsageError
-        If it is wrong, or has options and no code. Only ``-o`` can stand alone: a panel stores
-        there what it measures.
+    Raises ``UsageError``: If it is wrong, or has options and no code. Only ``-o`` can stand alone:
+        a panel stores there what it measures.
     """
     options = parse(line, syntax)
     if options.help:
@@ -107,12 +104,9 @@ def _trip(options: Options, value: object, before: Trace | Sweep | None = None) 
 def document_before(typed: Typed) -> Trace | Sweep | None:
     """Return the document that ``--compare`` names: in a variable, or else in a file.
 
-    Raises
-    ------
-    UsageError
-        If the variable holds something else and there is no such file, or it is of other code.
-    DocumentError
-        If the file cannot be read.
+    Raises ``UsageError``: If the variable holds something else and there is no such file, or it is
+        of other code.
+    Raises ``DocumentError``: If the file cannot be read.
     """
     given, title = typed.options.compare, typed.options.title
     if given is None:
@@ -157,10 +151,8 @@ def measure(
 ) -> None:
     """Run an experiment, live, and finish its document; after an error what there is by then.
 
-    Raises
-    ------
-    RegressionError
-        If it is slower than the document before by more than ``--fail-above`` allows.
+    Raises ``RegressionError``: If it is slower than the document before by more than
+        ``--fail-above`` allows.
     """
     __tracebackhide__ = True
     live, options = typed.live, typed.options
@@ -183,10 +175,7 @@ def measure(
 def swept_code(typed: Typed, wanted: Range) -> Callable[[float], object]:
     """Return code as a function of one variable; a variable of that name stays what it is.
 
-    Raises
-    ------
-    UsageError
-        For a syntax error, and for a statement.
+    Raises ``UsageError``: For a syntax error, and for a statement.
     """
 
     def compiled(size: float) -> Code:

@@ -16,27 +16,17 @@ _LONGEST = 200
 class LiveFacts:
     """What is known of something that runs, at one moment.
 
-    Attributes
-    ----------
-    stage, title
-        What the caller waits in, as a picture will call it; "" in code that nothing watches.
-    done, total
-        How many of how many, as far as they are known by now; None where nothing is counted, or
-        where it is not known how many follow.
-    unit
-        Of what.
-    ran_s
-        How long it has run, s.
-    share
-        Of the work that is done, 0..1; it never falls. None where more work may follow.
-    left_s
-        The least and the most that is left, s; None before a tenth is done.
-    why
-        Why nothing moves, with the number that shows it; "" while something does.
-    guessed
-        How much of what is left nothing measured stands for, 0..1.
-    is_over
-        Whether this is the last one.
+    ``stage``, ``title``: What the caller waits in, as a picture will call it; "" in code that
+        nothing watches.
+    ``done``, ``total``: How many of how many, as far as they are known by now; None where nothing
+        is counted, or where it is not known how many follow.
+    ``unit``: Of what.
+    ``ran_s``: How long it has run, s.
+    ``share``: Of the work that is done, 0..1; it never falls. None where more work may follow.
+    ``left_s``: The least and the most that is left, s; None before a tenth is done.
+    ``why``: Why nothing moves, with the number that shows it; "" while something does.
+    ``guessed``: How much of what is left nothing measured stands for, 0..1.
+    ``is_over``: Whether this is the last one.
     """
 
     stage: str = ""

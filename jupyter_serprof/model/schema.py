@@ -39,10 +39,8 @@ Schema = Mapping[str, Any]
 def validate(document: object, schema_name: str) -> None:
     """Check a document against a schema of this package.
 
-    Raises
-    ------
-    DocumentError
-        With the path of the first value that does not fit, and what was expected there.
+    Raises ``DocumentError``: With the path of the first value that does not fit, and what was
+        expected there.
     """
     problem = _problem(document, read_schema(schema_name), schema_name, "document")
     if problem:
@@ -148,10 +146,7 @@ def _wrong_array(value: list[object], schema: Schema, home: str, path: str) -> s
 def check_trace(trace: Trace) -> None:
     """Refuse what does not fit: sums, spans inside themselves, indices that point at nothing.
 
-    Raises
-    ------
-    DocumentError
-        With what does not fit; the document was changed after it was written.
+    Raises ``DocumentError``: With what does not fit; the document was changed after it was written.
     """
     if trace.waterfall is not None:
         _check_waterfall(trace.waterfall, trace)
@@ -166,10 +161,7 @@ def check_trace(trace: Trace) -> None:
 def check_details(details: Mapping[str, object], count: int) -> None:
     """Refuse details of spans that do not exist.
 
-    Raises
-    ------
-    DocumentError
-        With the index that is not one of the spans.
+    Raises ``DocumentError``: With the index that is not one of the spans.
     """
     known = {str(index) for index in range(count)} if details else set()
     unknown = [key for key in details if key not in known]
@@ -180,10 +172,7 @@ def check_details(details: Mapping[str, object], count: int) -> None:
 def check_sweep(sweep: Sweep) -> None:
     """Refuse points and traces of variants that the sweep does not list.
 
-    Raises
-    ------
-    DocumentError
-        With the variant that is missing.
+    Raises ``DocumentError``: With the variant that is missing.
     """
     known = {variant.key for variant in sweep.variants}
     measured = {entry.variant for entry in sweep.points} | {entry.variant for entry in sweep.traces}

@@ -406,6 +406,13 @@ def spilled(spilled_ms: float, code: str | None = None, at: float = 10) -> Trace
     return trace if code is None else replace(trace, tables=(table,))
 
 
+def pulled(pull_ms: float, wall_ms: float = 300, name: str = "") -> Trace:
+    """Return a task that waited for 10 MB from another node."""
+    pull = ("ray.arguments.pull", "raylet", 0, pull_ms, 10**7, -1, {"name": name})
+    trace = make_trace([("ray.fetch", CALLER, 0, wall_ms), pull], wall_ms=wall_ms)
+    return named(trace, {"ray.arguments.pull": "work"})
+
+
 #: rule -> (below the threshold, at it); what is found at it is told in tests/data/told
 def tasks_died(workers: int, calls: int = 1) -> Trace:
     """Return a task that lived, and workers that died while executing tasks."""
@@ -634,6 +641,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (spilled(9.9, "del keep"), spilled(10, "del keep")),
         (spilled(9.9, ""), spilled(10, "")),
     ],
+    "ray.slow-pull": [(pulled(99), pulled(100)), (pulled(49, 100), pulled(50, 100, "row"))],
     "ray.worker-died": [
         (tasks_died(0), tasks_died(1)),
         # It was asked to end, by a pool for one.

@@ -23,10 +23,11 @@ from jupyter_serprof.analysis.spans import (
     number,
     self_share,
     text,
+    total,
 )
 from jupyter_serprof.analysis.typed import is_chain, roles_of
 from jupyter_serprof.model import Finding, Span, Trace
-from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
+from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns, format_rate
 
 #: What could be saved of the time, from here on it is worth a sentence.
 WORTH_SHARE = 0.2
@@ -48,6 +49,8 @@ _AHEAD = "   # before the loop; in it: ref, ahead = ahead, {}; value = ray.get(r
 GAP_SHARE = 0.2
 #: What waits for room in a store, and when that is the cause.
 _STORING, SPILLED_SHARE = ("ray.store", "ray.outputs", "ray.task.put"), 1 / 3
+#: What brings objects from other nodes; less is not worth a word, ns.
+_PULLS, PULLED_NS = ("ray.arguments.pull", "ray.arguments.queue", "ray.pull"), 50_000_000
 _POINTED, _WHO = 20, "%serprof --objects   # tells who fills the stores"
 
 
@@ -261,6 +264,42 @@ def spilling(trace: Trace) -> Iterable[Finding]:
         )
 
 
+def slow_pulls(trace: Trace) -> Iterable[Finding]:
+    """Find objects whose way from another node is what was waited for."""
+    found = [each for key in _PULLS for each in indexed(trace, key) if each[1].size_bytes]
+    share, took_ns = self_share(trace, *_PULLS), covered_ns(span for _, span in found)
+    if not found or share < SPILLED_SHARE or took_ns < PULLED_NS:
+        return
+    size, largest = total(span.size_bytes for _, span in found) or 0, max(found, key=_size)[1]
+    name, rate = text(largest, "name"), format_rate(size / took_ns * 1e9)
+    what = f"`{name}`" if name and len(found) == 1 else counted(len(found), "object")
+    yield Finding(
+        "ray.slow-pull",
+        "info",
+        f"{what}, {format_bytes(size)}, came from another node at {rate}",
+        {"pulls": len(found), "total_bytes": size, "pulled_ns": took_ns},
+        _nearer(trace, name, largest.name),
+        spans=tuple(index for index, _ in found)[:_POINTED],
+        because=f"{format_ns(took_ns)} of {format_ns(trace.wall_ns)} it was on its way",
+        share=share,
+    )
+
+
+def _nearer(trace: Trace, name: str, task: str) -> str:
+    """Return the line that lets a task run where an object lies, if the code has both by name."""
+    if not name or f"{task}.remote({name}" not in trace.name:
+        return f"{WORDS}let a task run where it lies, and make less of what has to travel"
+    return (
+        f"at = ray.experimental.get_object_locations([{name}])[{name}]['node_ids'][0]\n"
+        f"{task} = {task}.options(scheduling_strategy=ray.util.scheduling_strategies."
+        f"NodeAffinitySchedulingStrategy(at, soft=True))   # where `{name}` lies, if it may"
+    )
+
+
+def _size(found: tuple[int, Span]) -> int:
+    return found[1].size_bytes or 0
+
+
 def as_one_block(trace: Trace, span: Span) -> str:
     """Return the line that gives a list of the notebook the form of one block, if it has one.
 
@@ -280,6 +319,6 @@ def as_one_block(trace: Trace, span: Span) -> str:
 
 
 RULES = (
-    *(spilling, submission_order, no_pipelining, blocking_in_async, not_side_by_side),
+    *(spilling, slow_pulls, submission_order, no_pipelining, blocking_in_async, not_side_by_side),
     native_walk,
 )

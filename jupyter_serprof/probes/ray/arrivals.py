@@ -16,6 +16,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from jupyter_serprof.capture.recorder import OWN_THREADS
+from jupyter_serprof.probes.held import variables
 from jupyter_serprof.probes.ray.agent.meter import Meter
 from jupyter_serprof.probes.ray.agent.notes import clock
 from jupyter_serprof.probes.ray.alive import own_state, pending_tasks
@@ -31,12 +32,13 @@ _PULL, _QUEUE = "ray.arguments.pull", "ray.arguments.queue"
 
 
 class Leg(NamedTuple):
-    """A stage and its time, on the clock of the recorder, ns; of a pull, of how many bytes."""
+    """A stage and its time, on the clock of the recorder, ns; of a pull, its bytes and variable."""
 
     stage: str
     start: int
     end: int
     size_bytes: int | None = None
+    what: str = ""
 
 
 #: From a task, its node, and begin and end of a time: what came there meanwhile that it takes.
@@ -117,10 +119,11 @@ class Arrivals:
             return []
         last, size = min(end, max(at for at, _ in came)), sum(size for _, size in came)
         began = min(last, self._began(node, last, size))
+        name = next((n for n, value in variables().items() if _ident_of(value) in idents), "")
         if began - start < _BLURRED_NS:
-            return [Leg(_PULL, start, last, size)]
+            return [Leg(_PULL, start, last, size, name)]
         is_behind = self._is_busy(node, start, began, size / max(1, last - began))
-        return [Leg(_QUEUE, start, began)] * is_behind + [Leg(_PULL, began, last, size)]
+        return [Leg(_QUEUE, start, began)] * is_behind + [Leg(_PULL, began, last, size, name)]
 
     def _began(self, node: str, end: int, size: int) -> int:
         """Return when the last bytes began to come that had come to a node; 0: not known."""
@@ -135,6 +138,10 @@ class Arrivals:
     def _series(self, node: str) -> Sequence[tuple[int, int]]:
         known = (meter.wire.series.get(node, ()) for meter in self.meters.values() if meter.wire)
         return max(known, key=len, default=())
+
+
+def _ident_of(value: object) -> bytes:
+    return bytes(value.binary()) if type(value) is sys.modules["ray"].ObjectRef else b""  # type: ignore[attr-defined]
 
 
 def places_of(idents: Collection[bytes]) -> dict[bytes, Mapping[str, Any]]:

@@ -315,6 +315,7 @@ def _draft(name: str, lane: str, step: Leg, parent: Draft | None = None) -> Draf
     draft = Draft(step.stage, name, lane, step.start, step.end, "ray.task", parent)
     draft.size_bytes = step.size_bytes
     draft.details |= {"copied_bytes": step.size_bytes} if step.size_bytes else {}
+    draft.details |= {"name": step.what} if step.what else {}
     return draft
 
 
