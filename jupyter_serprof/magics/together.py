@@ -73,15 +73,8 @@ _ASSIGNED = "Run it first, then: %{magic} {with_value} NAME"
 def check(options: Options, syntax: Syntax = SERPROF, *, is_statement: bool = False) -> None:
     """Refuse what does not go together, before any code runs.
 
-    Parameters
-    ----------
-    is_statement
-        Whether the code is known to be no expression.
-
-    Raises
-    ------
-    UsageError
-        With the line to write instead.
+    ``is_statement``: Whether the code is known to be no expression.
+    Raises ``UsageError``: With the line to write instead.
     """
     from jupyter_serprof import api
 

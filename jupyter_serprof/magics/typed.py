@@ -167,11 +167,8 @@ class Code(NamedTuple):
 def compile_code(typed: Typed) -> Code:
     """Compile statements; the call returns the value of the last one if it is an expression.
 
-    Raises
-    ------
-    UsageError
-        For a syntax error (in one message, without frames of ours), and for top-level await, which
-        needs the event loop that is busy running the magic.
+    Raises ``UsageError``: For a syntax error (in one message, without frames of ours), and for
+        top-level await, which needs the event loop that is busy running the magic.
     """
     shell = typed.shell
     try:

@@ -27,16 +27,9 @@ _MOST_VALUES, _LIST_BYTES, _FREE_BYTES, _MOST_TIMES = 300_000, 150, 8_000_000, 2
 def load(path: str | os.PathLike[str]) -> Trace | Sweep:
     """Read a document; nothing in it is executed.
 
-    Parameters
-    ----------
-    path
-        A file written by ``--save`` or ``sp.save``.
-
-    Raises
-    ------
-    DocumentError
-        If the file cannot be read, is not ours, is damaged or cut off, or is newer than this
-        version.
+    ``path``: A file written by ``--save`` or ``sp.save``.
+    Raises ``DocumentError``: If the file cannot be read, is not ours, is damaged or cut off, or is
+        newer than this version.
     """
     file = Path(path)
     data = _parsed(file, content_of(file))
@@ -95,10 +88,8 @@ def _why(error: OSError | ValueError) -> str:
 def save_document(doc: Trace | Sweep, path: str | os.PathLike[str]) -> None:
     """Write a document; an existing file is replaced only by a complete one.
 
-    Raises
-    ------
-    DocumentError
-        If the file cannot be written; whatever was there before is still there.
+    Raises ``DocumentError``: If the file cannot be written; whatever was there before is still
+        there.
     """
     text = json.dumps(to_document(doc), separators=(",", ":"), allow_nan=False)
     write_whole(Path(path), text.encode("utf-8"))

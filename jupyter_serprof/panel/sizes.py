@@ -132,12 +132,8 @@ class SizeOffer:
 def show_panel(namespace: Namespace, keep: Keep, *, is_graph: bool) -> Panel:
     """Display the panel of ``%serprof`` or of ``%graphstages`` in the cell that runs now.
 
-    Parameters
-    ----------
-    namespace
-        Gives the variables of the user, whenever they are looked at.
-    keep
-        Called at the end of each sweep with its document, and with what shows it in the cell.
+    ``namespace``: Gives the variables of the user, whenever they are looked at.
+    ``keep``: Called at the end of each sweep with its document, and with what shows it in the cell.
     """
     if is_graph:
         offer = GraphOffer(namespace)

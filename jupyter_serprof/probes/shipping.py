@@ -54,12 +54,8 @@ def sources(package: str, parts: Sequence[str]) -> dict[str, str]:
 def shipped(package: str, name: str, parts: Sequence[str]) -> Shipped:
     """Return what travels of a package.
 
-    Parameters
-    ----------
-    name
-        How the package is called at the other end, before a sign of this version of it.
-    parts
-        Its modules, each after those that it imports; the package itself is ''.
+    ``name``: How the package is called at the other end, before a sign of this version of it.
+    ``parts``: Its modules, each after those that it imports; the package itself is ''.
     """
     made = sources(package, parts)
     digest = hashlib.sha256(repr(sorted(made.items())).encode()).hexdigest()

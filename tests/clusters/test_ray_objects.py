@@ -294,8 +294,7 @@ waits = [(s.details or {}).get("spilled_ns", 0) for s in recording.trace.spans]
 files = [s.duration_ns for s in recording.trace.spans if s.stage.startswith("ray.spill.")]
 now = sp.objects()
 print(repr([(one.because, one.remedy, one.share) for one in found]))
-shares = max(waits) / recording.trace.wall_ns, sum(files) / sum(waits)
-print(repr((*shares, now.summary.headline)))
+print(repr((max(waits) / recording.trace.wall_ns, sum(files) / sum(waits), now.summary.headline)))
 print(repr([row[-1] for row in now.tables[1].rows].count("yes")))
 far = make.remote()
 ray.wait([far], fetch_local=False)
@@ -312,10 +311,7 @@ nodes.shutdown()
 
 
 def test_a_store_that_is_full_tells_who_fills_it() -> None:
-    """Puts that wait until others are on disk: the variable that keeps them, and what to type.
-
-    A get of one that is on disk, and of one that another node has, says so.
-    """
+    """Puts and gets that wait for a disk; a get and an argument that come from another node."""
     own = {**os.environ, "RAY_TMPDIR": tempfile.mkdtemp(prefix="sp")}
     run = [sys.executable, "-c", _SPILLS]
 
