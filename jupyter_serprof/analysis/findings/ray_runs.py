@@ -290,7 +290,7 @@ def _nearer(trace: Trace, name: str, task: str) -> str:
     if not name or f"{task}.remote({name}" not in trace.name:
         return f"{WORDS}let a task run where it lies, and make less of what has to travel"
     return (
-        f"at = ray.experimental.get_object_locations([{name}])[{name}]['node_ids'][0]\n"
+        f"at = ray.experimental.get_object_locations([{name}])[{name}]['node_ids'][0]; "
         f"{task} = {task}.options(scheduling_strategy=ray.util.scheduling_strategies."
         f"NodeAffinitySchedulingStrategy(at, soft=True))   # where `{name}` lies, if it may"
     )
