@@ -66,6 +66,8 @@ class Page:
     lanes: dict[str, Lane]
     notes: list[str] = field(default_factory=list)
     clock_error_ns: int = 0
+    #: By worker elsewhere, what its clock was behind ours, and half of what remains unknown, ns.
+    clocks: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     #: The key of the lane of each thread that wrote records.
     threads: dict[int, str] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)

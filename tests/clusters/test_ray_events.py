@@ -10,6 +10,7 @@ import pytest
 import ray
 
 from jupyter_serprof.capture.freeze import Draft, Page
+from jupyter_serprof.probes.ray import clocks
 from jupyter_serprof.probes.ray import tasks as ray_tasks
 from jupyter_serprof.probes.ray.agents import Notes
 from jupyter_serprof.probes.ray.tasks import add_task_spans, task_id
@@ -239,25 +240,35 @@ def test_a_task_whose_steps_are_lost_ran_as_long_as_its_like(reads: list[list[An
     assert replies == {"call": 123}
 
 
-def test_many_tasks_are_told_by_windows_also_without_an_agent(
-    reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("ahead", [0, 7, -7])
+def test_the_clock_of_another_machine_lies_between_what_its_tasks_bound(
+    reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch, ahead: int
 ) -> None:
-    """Fewer bars, as many tasks and as long as they were; one that died is told by itself."""
-    monkeypatch.setattr(ray_tasks, "MANY_TASKS", 30)
-    steps = [(100 + at / 10, 100.05 + at / 10) for at in range(60)]
-    dead = _task(b"dead", died="WORKER_DIED", SUBMITTED_TO_WORKER=110, FAILED=111)
-    reads.append([_task(b"%02d" % at, FINISHED=120, execute=step) for at, step in enumerate(steps)])
+    """It is found within its own error, and nothing begins before it was sent; agents follow it."""
+    monkeypatch.setattr(clocks, "nodes_here", lambda: {b"here"})
+    begins = [at + ahead + 0.1 + at % 7 / 10 for at in range(110, 130)]
+    reads.append(
+        [
+            _task(
+                *(b"%d" % at,),
+                SUBMITTED_TO_WORKER=110 + at,
+                FINISHED=111.5 + at,
+                RUNNING=begin,
+                execute=(begin, begin + 0.2),
+            )
+            for at, begin in enumerate(begins)
+        ]
+    )
     for task in reads[0]:
-        task.task_info.func_or_class_name = "module.call"
-    reads[0].append(dead)
+        task.state_updates.node_id = b"far"
 
     _, run = _added([bytes(task.task_id) for task in reads[0]])
 
-    calls = [one for one in run.drafts if one.stage == "ray.execute" and one.name == "call"]
-    assert len(calls) < len(steps)
-    assert sum(draft.details.get("calls", 1) for draft in calls) == len(steps)
-    assert sum(draft.end - draft.start for draft in calls) == len(steps) * _MS // 20
-    assert {"died": "WORKER_DIED"} in [draft.details for draft in run.drafts]
+    lane, behind_ns = run.lanes["worker 1"], run.clocks[b"worker"][0]
+    assert abs(lane.clock_offset_ns - ahead * _MS) <= lane.clock_error_ns < _MS
+    assert behind_ns == -lane.clock_offset_ns
+    for name, (begin, end) in _executed(run).items():
+        assert 110 + int(name) <= begin < end <= 111.5 + int(name)
 
 
 @pytest.mark.usefixtures("_impatient")

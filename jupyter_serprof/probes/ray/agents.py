@@ -173,18 +173,16 @@ class Agents:
         except Exception as error:  # noqa: BLE001  (ours fails, the recording ends)
             self.troubles.append(describe_failure(error))
 
-    def notes(self, wall_offset: int) -> Notes:
-        """Return what the agents have noted until now.
-
-        ``wall_offset``: Added to a time of the recorder's clock it gives the time of day, ns.
-        """
+    def notes(self, run: Page) -> Notes:
+        """Return what the agents have noted until now, by the clock of a run."""
         found = Notes(troubles=list(self.troubles), is_awaited=bool(self.contacts))
         found.pulls = self.arrivals.pulls
         for contact in self.contacts.values():
             for at, packed in self._reports(contact):
                 kind, _, worker = at.removeprefix(contact.key + b":").partition(b":")
                 if kind == b"notes":
-                    found.add(worker, marshal.loads(packed), wall_offset)  # noqa: S302  (ours)
+                    ahead = run.wall_offset - run.clocks.get(worker, (0, 0))[0]
+                    found.add(worker, marshal.loads(packed), ahead)  # noqa: S302  (ours)
                 elif kind == b"failed":
                     found.troubles.append(f"{packed.decode()} in a worker")
         return found

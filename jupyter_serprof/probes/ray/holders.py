@@ -8,7 +8,6 @@ import re
 import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from types import FrameType
 from typing import Any, NamedTuple
@@ -87,12 +86,7 @@ def note_line(ident: bytes | None, name: str = "") -> None:
         if len(_LINES) >= _MOST_LINES:  # not one each time: to find the first takes ever longer
             for one in [*islice(_LINES, _MOST_LINES // 2)]:
                 del _LINES[one]
-        _LINES[ident[1:]] = _line(frame.f_code.co_filename, frame.f_lineno, name)
-
-
-@lru_cache(1_000)
-def _line(file: str, line: int, name: str) -> tuple[str, str]:
-    return f"{file}:{line}", name
+        _LINES[ident[1:]] = f"{frame.f_code.co_filename}:{frame.f_lineno}", name
 
 
 def note_put(token: Any, args: Any, kwargs: Any, result: Any) -> None:  # noqa: ANN401, ARG001

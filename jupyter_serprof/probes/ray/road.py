@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
-from jupyter_serprof.probes.ray.agent.notes import PARTS, Errand, Window
+from jupyter_serprof.probes.ray.agent.notes import PARTS, Window
 from jupyter_serprof.probes.ray.agents import Attempt, Notes
 from jupyter_serprof.probes.ray.arrivals import Leg, Pulls
 
@@ -145,19 +145,6 @@ class RoadMap:
         if submitted is not None and submitted < steps[0].start:
             self._draw_schedule(who.name, Leg("", submitted, steps[0].start), [])
 
-    def errand_of(self, task: Any) -> tuple[bytes, Errand] | None:  # noqa: ANN401
-        """Return a task that Ray tells of as an agent notes one, and its worker."""
-        states, moved = _states(), self.run.wall_offset
-        told = task.state_updates.state_ts_ns.items()
-        steps = self._reported(task, {states[value]: at - moved for value, at in told})
-        body = next((step for step in steps if step.stage == "ray.execute"), None)
-        if body is None or death_of(task):
-            return None
-        errand = Errand(bytes(task.task_id), name_of(task.task_info), 0)
-        errand.attempt, errand.begin = task.attempt_number, steps[0].start
-        errand.body, errand.returned, errand.end = body.start, body.end, steps[-1].end
-        return bytes(task.profile_events.component_id), errand
-
     def add_window(self, worker: bytes, name: str, window: Window) -> None:
         """Add tasks that nobody tells one by one, each part of their way after the one before.
 
@@ -236,7 +223,9 @@ class RoadMap:
         lane = self.workers.setdefault(ident, f"worker {len(self.workers) + 1}")
         for key in ("raylet", lane):
             lanes = self.run.lanes
-            lanes.setdefault(key, Lane(key, key.partition(" ")[0], process=len(lanes)))
+            behind_ns, error_ns = self.run.clocks.get(ident, (0, 0)) if key == lane else (0, 0)
+            kind = key.partition(" ")[0]
+            lanes.setdefault(key, Lane(key, kind, len(lanes), -behind_ns, error_ns))
         return lane
 
     def _draw(self, who: Errant, steps: Sequence[Leg], noted: Attempt | None) -> Draft:

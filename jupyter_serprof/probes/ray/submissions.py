@@ -140,7 +140,7 @@ def told_before_leaving(recorder: Recorder, agents: Agents | None, left: Left) -
     if idents and not silent_processes():
         found = Notes()
         if agents is not None:
-            found = settled_notes(lambda: agents.notes(run.wall_offset), run, len(idents))
+            found = settled_notes(lambda: agents.notes(run), run, len(idents))
             agents.keep()
         left = left if are_noted(found, idents) else told_tasks(run, idents, left)
     recorder.moved_ns += time.perf_counter_ns() - start
@@ -164,7 +164,7 @@ def add_tasks(
     taken: list[Notes] = []
 
     def read() -> Notes:
-        taken[:] = [agents.notes(run.wall_offset)]
+        taken[:] = [agents.notes(run)]
         return taken[0]
 
     sent = {draft.extra: draft.end for draft in submitted if draft.extra}

@@ -13,7 +13,6 @@ are of day, ns; on one host they convert exactly.
 import importlib
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -21,9 +20,9 @@ from typing import Any, NamedTuple, cast
 from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.model.trace import SILENT
 from jupyter_serprof.probes.ray import road
-from jupyter_serprof.probes.ray.agent.notes import Ledger
 from jupyter_serprof.probes.ray.agents import Notes
 from jupyter_serprof.probes.ray.alive import POLL_S, SILENCE_S, asked, own_state, pending_tasks
+from jupyter_serprof.probes.ray.clocks import align
 
 #: For what Ray tells of tasks; and to tell it, for each of them.
 _PATIENCE_S, _EACH_S = 2.5, 0.000_2
@@ -91,8 +90,7 @@ def add_task_spans(
     ``sent``: When tasks were submitted, by their ids, ns of the recorder's clock.
     ``left``: What clusters told that the run has left.
     """
-    is_many = len(submitted) > MANY_TASKS
-    found = settled_notes(notes, run, len(submitted)) if is_many else Notes()
+    found = settled_notes(notes, run, len(submitted)) if len(submitted) > MANY_TASKS else Notes()
     is_noted = are_noted(found, submitted)
     try:
         tasks, started = Left() if is_noted else told_tasks(run, submitted, left)
@@ -101,6 +99,8 @@ def add_task_spans(
         tasks, started = None, {}
         why = f"the road of tasks ({type(error).__name__}: {error})"
     known = {bytes(task.task_id) for task in tasks or ()}
+    with suppress(Exception):  # private to Ray, too
+        align(run, tasks or (), submitted)
     if not is_noted:
         found = settled_notes(notes, run, len(known | set(filter(None, submitted))))
     missing, count = _missing(tasks or (), submitted, (each.ident for each in found.attempts))
@@ -110,22 +110,19 @@ def add_task_spans(
     roads = road.RoadMap(run, max(count, len(mine)), started, road.usual_ns(found), found.pulls)
     if not tasks and not found.attempts:
         return Coverage(why, len(mine), troubles=found.troubles)
-    noted, troubles = _noted_count(found, mine, roads.count), found.troubles
-    is_many |= len(tasks or ()) < found.count and bool(found.windows)  # Ray lost some
-    told = list(filter(road.death_of, tasks or ())) if is_many else tasks
-    if is_many and len(known) > found.count:
-        found, mine = _noted(tasks or (), roads), known
+    is_noted |= 10 * len(tasks or ()) < 9 * found.count and bool(found.windows)  # Ray lost some
+    told = list(filter(road.death_of, tasks or ())) if is_noted else tasks
     _draw(roads, told, found, {ident: sent.get(ident) for ident in mine})
-    if told is not tasks or tasks is None:
-        for window in found.windows:
-            roads.add_window(*window)
+    for window in found.windows if is_noted else ():
+        roads.add_window(*window)
     if tasks is None:
         why = (
             f"what tasks waited for before a worker had them{why.removeprefix('the road of tasks')}"
         )
     elif missing:
         why = f"{missing} of {count} tasks, which had not reported when the run was frozen"
-    return Coverage(why, roads.count, len(known), noted, troubles, roads.nodes)
+    noted = _noted_count(found, mine, roads.count)
+    return Coverage(why, roads.count, len(known), noted, found.troubles, roads.nodes)
 
 
 def _draw(
@@ -138,17 +135,6 @@ def _draw(
     for each in sorted(by_attempt.values(), key=lambda one: one.begin):
         if each.ident in sent:
             roads.add_noted(each, sent[each.ident])
-
-
-def _noted(tasks: Sequence[Any], roads: road.RoadMap) -> Notes:
-    """Return what agents would have noted of tasks that Ray tells of."""
-    ledgers: dict[bytes, Ledger] = defaultdict(Ledger)
-    for worker, errand in filter(None, map(roads.errand_of, sorted(tasks, key=_order))):
-        ledgers[worker].close(errand)
-    notes = Notes()
-    for worker, ledger in ledgers.items():
-        notes.add(worker, ledger.report({"begun": 0, "missing": ()}), 0)
-    return notes
 
 
 def are_noted(found: Notes, submitted: Sequence[bytes | None]) -> bool:

@@ -138,19 +138,13 @@ def _pass_on() -> None:
     remote = import_module("ray.remote_function").RemoteFunction
     replace(remote, "_remote", _around(lambda one, given, _: one.meet_function(given[0])))
     replace(kinds.ActorMethod, "_remote", _around(lambda one, given, _: one.meet_actor(given[0])))
-    replace(kinds.ActorClass, "_remote", _around(_met_class, _actor_made))
-    made = lambda one, given, _: one.function_published(given[1])  # noqa: E731
-    replace(functions, "export", _around(None, made, is_submission=False))
-    made = lambda one, *_: one.class_published()  # noqa: E731
-    replace(functions, "export_actor_class", _around(None, made, is_submission=False))
-
-
-def _met_class(contact: Contact, given: tuple[Any, ...], options: dict[str, Any]) -> None:
-    contact.meet_class(given[0], options)
-
-
-def _actor_made(contact: Contact, _: object, handle: Any) -> None:
-    contact.actor_made(handle)
+    meet = lambda one, given, options: one.meet_class(given[0], options)  # noqa: E731
+    made = lambda one, _, handle: one.actor_made(handle)  # noqa: E731
+    replace(kinds.ActorClass, "_remote", _around(meet, made))
+    known = lambda one, given, _: one.function_published(given[1])  # noqa: E731
+    replace(functions, "export", _around(None, known, is_submission=False))
+    told = lambda one, *_: one.class_published()  # noqa: E731
+    replace(functions, "export_actor_class", _around(None, told, is_submission=False))
 
 
 def _around(

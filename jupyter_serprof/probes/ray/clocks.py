@@ -1,0 +1,52 @@
+"""Clocks of other machines, by the order of what happened to tasks.
+
+None runs before it was sent, or ends after its owner knew that: each bounds from both sides what
+the clock of its worker is behind. Source: Ray 2.60.0, gcs.proto: of ``state_ts_ns`` RUNNING is told
+by the worker, as the profile events are, all others by the owner.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from math import inf
+from typing import Any
+
+from jupyter_serprof.capture.freeze import Page
+from jupyter_serprof.probes.ray.alive import own_state
+from jupyter_serprof.probes.ray.road import names
+
+
+def nodes_here() -> set[bytes]:
+    """Return the nodes of the machine of this program, which share its clock."""
+    own = sys.modules["ray"].get_runtime_context().get_node_id()
+    hosts = {one["NodeID"]: one["NodeManagerAddress"] for one in own_state().node_table()}
+    return {bytes.fromhex(node) for node, host in hosts.items() if host == hosts.get(own)}
+
+
+def align(run: Page, tasks: Iterable[Any], submitted: Collection[bytes | None]) -> None:
+    """Set what other machines tell of tasks by the clock of this program, as far as it is known."""
+    status, by_node = names().TaskStatus, defaultdict[bytes, list[Any]](list)
+    for task in tasks:
+        if task.state_updates.node_id:
+            by_node[bytes(task.state_updates.node_id)].append(task)
+    for node in by_node.keys() - (nodes_here() if by_node else set()):
+        low, high = -inf, inf
+        for task in by_node[node]:
+            times = task.state_updates.state_ts_ns
+            if bytes(task.task_id) in submitted and status.RUNNING in times:
+                ends = (event.end_time for event in task.profile_events.events)
+                low = max(low, times.get(status.SUBMITTED_TO_WORKER, -inf) - times[status.RUNNING])
+                high = min(high, times.get(status.FINISHED, inf) - max(ends, default=-inf))
+        if -inf < low and high < inf:
+            clock = round(low + high) // 2, abs(round(high - low)) // 2 + 1
+            for task in by_node[node]:
+                run.clocks[bytes(task.profile_events.component_id)] = clock
+                _move(task, clock[0], status.RUNNING)
+
+
+def _move(task: Any, by_ns: int, running: int) -> None:  # noqa: ANN401  (made at run time)
+    if running in task.state_updates.state_ts_ns:
+        task.state_updates.state_ts_ns[running] += by_ns
+    for event in task.profile_events.events:
+        event.start_time += by_ns
+        event.end_time += by_ns
