@@ -246,21 +246,12 @@ def test_the_clock_of_another_machine_lies_between_what_its_tasks_bound(
 ) -> None:
     """It is found within its own error, and nothing begins before it was sent; agents follow it."""
     monkeypatch.setattr(clocks, "nodes_here", lambda: {b"here"})
-    begins = [at + ahead + 0.1 + at % 7 / 10 for at in range(110, 130)]
-    reads.append(
-        [
-            _task(
-                *(b"%d" % at,),
-                SUBMITTED_TO_WORKER=110 + at,
-                FINISHED=111.5 + at,
-                RUNNING=begin,
-                execute=(begin, begin + 0.2),
-            )
-            for at, begin in enumerate(begins)
-        ]
-    )
-    for task in reads[0]:
-        task.state_updates.node_id = b"far"
+    reads.append([])
+    for at in range(20):
+        begin = 110 + at + ahead + 0.1 + at % 7 / 10
+        states = {"SUBMITTED_TO_WORKER": 110 + at, "RUNNING": begin, "FINISHED": 111.5 + at}
+        reads[0].append(_task(b"%d" % at, **states, execute=(begin, begin + 0.2)))
+        reads[0][at].state_updates.node_id = b"far"
 
     _, run = _added([bytes(task.task_id) for task in reads[0]])
 
