@@ -249,7 +249,11 @@ def test_the_clock_of_another_machine_lies_between_what_its_tasks_bound(
     reads.append([])
     for at in range(20):
         begin = 110 + at + ahead + 0.1 + at % 7 / 10
-        states = {"SUBMITTED_TO_WORKER": 110 + at, "RUNNING": begin, "FINISHED": 111.5 + at}
+        states: dict[str, Any] = {
+            "SUBMITTED_TO_WORKER": 110 + at,
+            "RUNNING": begin,
+            "FINISHED": 111.5 + at,
+        }
         reads[0].append(_task(b"%d" % at, **states, execute=(begin, begin + 0.2)))
         reads[0][at].state_updates.node_id = b"far"
 

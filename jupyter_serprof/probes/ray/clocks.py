@@ -1,8 +1,7 @@
 """Clocks of other machines, by the order of what happened to tasks.
 
-None runs before it was sent, or ends after its owner knew that: each bounds from both sides what
-the clock of its worker is behind. Source: Ray 2.60.0, gcs.proto: of ``state_ts_ns`` RUNNING is told
-by the worker, as the profile events are, all others by the owner.
+None runs before it was sent, or ends after its owner knew: each bounds its worker's clock from both
+sides. Source: Ray 2.60.0, gcs.proto: RUNNING and the profile events are told by that clock.
 """
 
 import sys
@@ -41,12 +40,8 @@ def align(run: Page, tasks: Iterable[Any], submitted: Collection[bytes | None]) 
             clock = round(low + high) // 2, abs(round(high - low)) // 2 + 1
             for task in by_node[node]:
                 run.clocks[bytes(task.profile_events.component_id)] = clock
-                _move(task, clock[0], status.RUNNING)
-
-
-def _move(task: Any, by_ns: int, running: int) -> None:  # noqa: ANN401  (made at run time)
-    if running in task.state_updates.state_ts_ns:
-        task.state_updates.state_ts_ns[running] += by_ns
-    for event in task.profile_events.events:
-        event.start_time += by_ns
-        event.end_time += by_ns
+                if status.RUNNING in (times := task.state_updates.state_ts_ns):
+                    times[status.RUNNING] += clock[0]
+                for event in task.profile_events.events:
+                    event.start_time += clock[0]
+                    event.end_time += clock[0]

@@ -146,10 +146,7 @@ class RoadMap:
             self._draw_schedule(who.name, Leg("", submitted, steps[0].start), [])
 
     def add_window(self, worker: bytes, name: str, window: Window) -> None:
-        """Add tasks that nobody tells one by one, each part of their way after the one before.
-
-        Those that ran side by side have all parts at once, as long as it took.
-        """
+        """Add tasks that nobody tells one by one, part after part; those side by side at once."""
         lane, at = self._lane(worker), window.start
         is_side = sum(own for _, own, _ in window.sums.values()) > window.end - window.start
         for step, stage in _WAY.items():
@@ -224,8 +221,8 @@ class RoadMap:
         for key in ("raylet", lane):
             lanes = self.run.lanes
             behind_ns, error_ns = self.run.clocks.get(ident, (0, 0)) if key == lane else (0, 0)
-            kind = key.partition(" ")[0]
-            lanes.setdefault(key, Lane(key, kind, len(lanes), -behind_ns, error_ns))
+            clock = -behind_ns, error_ns
+            lanes.setdefault(key, Lane(key, key.partition(" ")[0], len(lanes), *clock))
         return lane
 
     def _draw(self, who: Errant, steps: Sequence[Leg], noted: Attempt | None) -> Draft:

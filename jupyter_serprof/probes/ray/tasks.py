@@ -29,8 +29,7 @@ from jupyter_serprof.probes.ray.clocks import align
 _PATIENCE_S, _EACH_S = 2.5, 0.000_2
 #: Ray reads its clock when the event is made, ours at the start: allow for the difference.
 _SLACK_NS = 2_000_000
-#: More tasks are told by windows, and Ray's events not read where agents noted all: that takes
-#: longer than such tasks do. Dask gives each task a name of its own, which only Ray knows.
+#: Of more tasks Ray's events are not read where agents noted all; but Dask names each by itself.
 MANY_TASKS, _MANY_NAMES = 1_000, 100
 _MANY = f" (of more than {MANY_TASKS:,} tasks Ray's events are not read)"
 HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
@@ -100,7 +99,7 @@ def add_task_spans(
         tasks, started = None, {}
         why = f"the road of tasks ({type(error).__name__}: {error})"
     known = {bytes(task.task_id) for task in tasks or ()}
-    with suppress(Exception):  # private to Ray, too
+    with suppress(Exception):  # private to Ray
         align(run, tasks or (), submitted)
     if not is_noted:
         found = settled_notes(notes, run, len(known | set(filter(None, submitted))))

@@ -90,8 +90,6 @@ class Window:
     And by part of the way and stage: how often, how long in no other stage inside of it, ns, bytes.
     """
 
-    __slots__ = ("count", "end", "start", "sums")
-
     def __init__(self, start: int) -> None:
         self.start, self.end, self.count = start, 0, 0
         self.sums: dict[tuple[str, str], list[int]] = {}
@@ -109,12 +107,9 @@ class Window:
 
 
 def _add(sums: dict[Any, list[int]], key: object, more: Sequence[int]) -> None:
-    known = sums.get(key)
-    if known is None:
-        sums[key] = list(more)
-    else:
-        for at, each in enumerate(more):
-            known[at] += each
+    known = sums.setdefault(key, [0, 0, 0])
+    for at, each in enumerate(more):
+        known[at] += each
 
 
 class Ledger:
@@ -174,8 +169,7 @@ class Ledger:
         """Add a task to its window; where there are too many, they become longer."""
         start = errand.loading or errand.begin
         key = errand.name, start // self._window_ns
-        if (window := self.windows.get(key)) is None:
-            window = self.windows[key] = Window(start)
+        window = self.windows.setdefault(key, Window(start))
         window.add(start, errand.end, 1, errand.whole())
         while len(self.windows) > max(MOST_WINDOWS, 2 * len(self.tasks)):
             self._window_ns, fewer = 2 * self._window_ns, dict[tuple[str, int], Window]()
