@@ -66,7 +66,7 @@ class Page:
     lanes: dict[str, Lane]
     notes: list[str] = field(default_factory=list)
     clock_error_ns: int = 0
-    #: By worker elsewhere, what its clock was behind ours, and half of what remains unknown, ns.
+    #: By worker elsewhere, what its clock was ahead of ours, and half of what is unknown, ns.
     clocks: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     #: The key of the lane of each thread that wrote records.
     threads: dict[int, str] = field(default_factory=dict)

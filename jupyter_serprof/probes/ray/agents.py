@@ -181,7 +181,7 @@ class Agents:
             for at, packed in self._reports(contact):
                 kind, _, worker = at.removeprefix(contact.key + b":").partition(b":")
                 if kind == b"notes":
-                    ahead = run.wall_offset - run.clocks.get(worker, (0, 0))[0]
+                    ahead = run.wall_offset + run.clocks.get(worker, (0, 0))[0]
                     found.add(worker, marshal.loads(packed), ahead)  # noqa: S302  (ours)
                 elif kind == b"failed":
                     found.troubles.append(f"{packed.decode()} in a worker")

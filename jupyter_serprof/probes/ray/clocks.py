@@ -37,11 +37,11 @@ def align(run: Page, tasks: Iterable[Any], submitted: Collection[bytes | None]) 
                 low = max(low, times.get(status.SUBMITTED_TO_WORKER, -inf) - times[status.RUNNING])
                 high = min(high, times.get(status.FINISHED, inf) - max(ends, default=-inf))
         if -inf < low and high < inf:
-            clock = round(low + high) // 2, abs(round(high - low)) // 2 + 1
+            clock = -round(low + high) // 2, abs(round(high - low)) // 2 + 1
             for task in by_node[node]:
                 run.clocks[bytes(task.profile_events.component_id)] = clock
                 if status.RUNNING in (times := task.state_updates.state_ts_ns):
-                    times[status.RUNNING] += clock[0]
+                    times[status.RUNNING] -= clock[0]
                 for event in task.profile_events.events:
-                    event.start_time += clock[0]
-                    event.end_time += clock[0]
+                    event.start_time -= clock[0]
+                    event.end_time -= clock[0]

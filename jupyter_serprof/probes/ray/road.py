@@ -220,8 +220,7 @@ class RoadMap:
         lane = self.workers.setdefault(ident, f"worker {len(self.workers) + 1}")
         for key in ("raylet", lane):
             lanes = self.run.lanes
-            behind_ns, error_ns = self.run.clocks.get(ident, (0, 0)) if key == lane else (0, 0)
-            clock = -behind_ns, error_ns
+            clock = self.run.clocks.get(ident, (0, 0)) if key == lane else (0, 0)
             lanes.setdefault(key, Lane(key, key.partition(" ")[0], len(lanes), *clock))
         return lane
 

@@ -169,8 +169,7 @@ class Ledger:
         """Add a task to its window; where there are too many, they become longer."""
         start = errand.loading or errand.begin
         key = errand.name, start // self._window_ns
-        window = self.windows.setdefault(key, Window(start))
-        window.add(start, errand.end, 1, errand.whole())
+        self.windows.setdefault(key, Window(start)).add(start, errand.end, 1, errand.whole())
         while len(self.windows) > max(MOST_WINDOWS, 2 * len(self.tasks)):
             self._window_ns, fewer = 2 * self._window_ns, dict[tuple[str, int], Window]()
             for (name, _), one in self.windows.items():
