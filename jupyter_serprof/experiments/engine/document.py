@@ -138,7 +138,8 @@ def _is_equal(one: Variant, other: Variant, walls: Walls) -> bool:
 
 
 def _what(sweep: Sweep) -> str:
-    sizes = [point.size_bytes or point.moved_bytes for point in sweep.points]
+    # As in the table: in memory it may hold other bytes.
+    sizes = [point.moved_bytes or point.size_bytes for point in sweep.points]
     return what_text(sweep.name, next(filter(None, sizes), None))
 
 

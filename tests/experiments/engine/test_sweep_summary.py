@@ -38,7 +38,7 @@ def sweep(walls: Walls, results: dict[str, str] | None = None, **options: Any) -
         for key, runs in walls.items()
     )
     points = tuple(
-        Point(key, 8_000_000, at, at == 0, round(wall * MS), 8_000_200, {})
+        Point(key, 9_430_000, at, at == 0, round(wall * MS), 8_000_200, {})
         for key, runs in walls.items()
         for at, wall in enumerate(runs)
     )
