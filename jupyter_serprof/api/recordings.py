@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
+from jupyter_serprof.capture.patching import listening
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import UsageError
 
@@ -98,7 +99,7 @@ def profile(
         `record` to keep the trace then.
     """
     with record(getattr(function, "__name__", type(function).__name__)) as recording:
-        result = function(*args, **kwargs)
+        result = listening(function)(*args, **kwargs)
     return result, recording.trace
 
 

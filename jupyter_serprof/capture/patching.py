@@ -136,6 +136,13 @@ def armed_places() -> list[str]:
         return [patch.hook.place.path for patch in _PATCHES if patch.hook.sinks]
 
 
+def listening(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what listens in the place of a function that was looked up before; else itself."""
+    with _LOCK:
+        hooks = (patch.hook for patch in _PATCHES if patch.hook.sinks)
+        return next((hook for hook in hooks if hook.original is function), function)
+
+
 def _standing(owner: object, attribute: str) -> Patch | None:
     matching = (p for p in _PATCHES if p.owner is owner and p.attribute == attribute)
     return next((patch for patch in matching if patch.stands()), None)
