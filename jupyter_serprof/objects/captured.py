@@ -150,10 +150,7 @@ def makes_graphs(function: types.FunctionType) -> bool:
 def captured_variables(remote: object) -> list[dict[str, object]]:
     """Return the largest captured variables: name, kind, type and size.
 
-    Parameters
-    ----------
-    remote
-        A Ray remote function, an actor class or None (it is gone).
+    ``remote``: A Ray remote function, an actor class or None (it is gone).
 
     Notes
     -----

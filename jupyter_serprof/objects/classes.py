@@ -28,10 +28,7 @@ def classes_kept(*threads: str) -> Iterator[None]:
     cloudpickle knows a class again that was pickled in this process, and sets all of its attributes
     to what it read: its methods would be copies, with globals as they were then.
 
-    Parameters
-    ----------
-    threads
-        How the names of other threads begin that load for this one.
+    ``threads``: How the names of other threads begin that load for this one.
 
     Notes
     -----

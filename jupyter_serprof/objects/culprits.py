@@ -86,17 +86,12 @@ def find_culprits(
 ) -> list[Culprit]:
     """Return the parts of a value that cannot be pickled, in the order in which they are met.
 
-    Parameters
-    ----------
-    name
-        What the paths begin with.
-    seconds
-        Time after which the search stops and returns what it has. A single reducer that takes
-        longer can exceed it.
-    takes_functions
-        True for cloudpickle, which takes functions and classes by value; False for pickle itself.
-    is_careful
-        Run no reducers of the user for that: those that raise are not found.
+    ``name``: What the paths begin with.
+    ``seconds``: Time after which the search stops and returns what it has. A single reducer that
+        takes longer can exceed it.
+    ``takes_functions``: True for cloudpickle, which takes functions and classes by value; False for
+        pickle itself.
+    ``is_careful``: Run no reducers of the user for that: those that raise are not found.
 
     Returns
     -------

@@ -52,10 +52,7 @@ class Look(NamedTuple):
 def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (bytes or a view)
     """Look at a pickle of at least 1 MB and, if it is given, at its value.
 
-    Parameters
-    ----------
-    value
-        What was pickled; None where only the pickle is there.
+    ``value``: What was pickled; None where only the pickle is there.
 
     Returns
     -------

@@ -298,12 +298,8 @@ _LOOK_S = 0.5
 def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], ...]:
     """Return (size in bytes, ``in-band`` or ``out-of-band``) of the largest payloads of a value.
 
-    Parameters
-    ----------
-    value
-        What is sent; must be picklable by cloudpickle.
-    hands_over
-        True if the transport takes buffers out-of-band.
+    ``value``: What is sent; must be picklable by cloudpickle.
+    ``hands_over``: True if the transport takes buffers out-of-band.
 
     Notes
     -----

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import psutil
 import pytest
 import ray
 
@@ -109,30 +107,6 @@ def test_what_was_sent_before_is_counted_where_it_is_awaited(gate: Path, detail:
         ray.get(refs)
 
     assert watcher.said
-
-
-@pytest.mark.usefixtures("gate")
-def test_an_object_that_comes_back_from_disk_is_told() -> None:
-    """The process that reads it stands still until then."""
-    refs = [ray.put(np.ones(10_000_000)) for _ in range(8)]  # more than the store has room for
-    for ref in refs:  # one after the other: the first ones make room
-        ray.get(ref)
-    ours = psutil.Process().children(recursive=True)
-    alive = [one for one in ours if one.is_running()]
-    readers = [one for one in alive if "RestoreWorker" in "".join(one.cmdline())]
-    resume = lambda: [*map(psutil.Process.resume, readers)]  # noqa: E731
-    late = threading.Timer(30, resume)
-    watcher = Watcher("Wait and fetch, ... ; 1 object is being restored from disk, 80.0 MB", resume)
-
-    for one in readers:
-        one.suspend()
-    late.start()
-    with record("disk", live=watcher):
-        ray.get(refs[0])
-    late.cancel()
-
-    if not watcher.said:
-        pytest.skip("Ray started another process, which read the object meanwhile")
 
 
 FORCED = "  # ends the processes of tasks that run"

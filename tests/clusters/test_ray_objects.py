@@ -266,17 +266,20 @@ def test_the_lines_that_are_noted_are_bounded(monkeypatch: pytest.MonkeyPatch) -
 
 
 _SPILLS = """
-import os, threading
-import numpy as np, ray
+import os, signal, threading, time
+import numpy as np, psutil, ray
 from ray.cluster_utils import Cluster
 import jupyter_serprof as sp
-node = {"num_cpus": 1, "object_store_memory": 80_000_000}
+from jupyter_serprof.experiments.engine import live
+from jupyter_serprof.probes.ray import looks
+node, slow = {"num_cpus": 1, "object_store_memory": 80_000_000}, os.environ["RAY_TMPDIR"] + "/slow"
 nodes = Cluster(True, head_node_args={**node, "include_dashboard": False})
-nodes.add_node(**node, resources={"far": 1})
+second = nodes.add_node(**node, resources={"far": 1})
 ray.init(nodes.address, log_to_driver=False)
-make = ray.remote(resources={"far": 1})(lambda: np.ones(5_000_000))
+there = ray.remote(resources={"far": 1})
+make = there(lambda: time.sleep(3 * os.path.exists(slow)) or np.ones(5_000_000))
 ray.get(make.remote())
-size = ray.remote(resources={"far": 1})(lambda table: table.nbytes)
+size = there(lambda table: table.nbytes)
 table = ray.put(np.ones(3_000_000))
 before = len(os.listdir("/proc/self/fd")), threading.active_count()
 with sp.record("pull") as recording:
@@ -305,6 +308,33 @@ for ref in (*keep, far):  # of what is on disk some may be in memory still
     row = max(recording.trace.waterfall.rows, key=lambda row: row.self_ns)
     told[row.stage.rpartition(".")[0]] = row.copied_bytes
 print(repr(("ray.restore" in told, told["ray"] // 10**7)))
+live.AFTER_S, live.STILL_S, looks._EVERY_S, looks._PATIENCE_S, heard = 0.1, 0.3, 0.3, 9, [""]
+def tell(facts):
+    heard[-1] += str(facts)
+    if " from another node" in heard[-1]:
+        raylet.send_signal(signal.SIGCONT)
+ours = [one for one in psutil.Process().children(recursive=True) if one.is_running()]
+for reader in [one for one in ours if "RestoreWorker" in "".join(one.cmdline())]:
+    reader.suspend()
+    threading.Timer(3, reader.resume).start()
+with sp.record("disk", live=tell):
+    ray.get(keep)
+heard.append("")
+raylet = second.all_processes["raylet"][0].process
+del keep[:], ref
+for get in (lambda far: ray.get(ray.remote(lambda one: one.size).remote(far)), ray.get, ray.get):
+    far = make.remote()
+    ray.wait([far], fetch_local=False)
+    if len(heard) < 4:
+        raylet.send_signal(signal.SIGSTOP)
+    else:
+        open(slow, "w").close()
+        nodes.remove_node(second)
+        nodes.add_node(**node, resources={"far": 1})
+    with sp.record("far", live=tell):
+        get(far)
+    heard.append("")
+print(repr(heard))
 ray.shutdown()
 nodes.shutdown()
 """
@@ -317,9 +347,13 @@ def test_a_store_that_is_full_tells_who_fills_it() -> None:
 
     ran = subprocess.run(run, env=own, capture_output=True, text=True, check=False, timeout=200)
 
-    lines = [line for line in ran.stdout.splitlines() if line[:1] in "[(" or line.isdigit()]
-    assert len(lines) == 5, ran.stderr[-2_000:]
-    pulled, told, (waited, parts, headline), spilled, got = map(ast.literal_eval, lines)
+    lines = [one for one in ran.stdout.splitlines() if one and (one[0] in "[(" or one.isdigit())]
+    assert len(lines) == 6, ran.stderr[-2_000:]
+    pulled, told, (waited, parts, headline), spilled, got, heard = map(ast.literal_eval, lines)
+    assert "0.0 MB" in heard[0].partition(" being restored from disk, ")[2]
+    assert "; 1 argument object is being fetched from another node, 40.0 MB" in heard[1]
+    assert "; 1 object is being fetched from another node, 40.0 MB" in heard[2]
+    assert ", in attempt 2: its result was lost" in heard[3]
     assert pulled == ([("<lambda>", True)], True)
     assert headline == "120 MB of 160 MB: 12 objects put here are kept by the variable `keep`"
     assert got == (True, 4)

@@ -206,7 +206,7 @@ def _stage_of(thread: int) -> str:
 
 #: What is left is told from this share on, as a range: at half time the end lay in it in 82 of 100
 #: simulated runs of ten kinds, and in 15 of 17 real ones (``tests/benchmarks/eta.py``).
-_FROM_SHARE, _SOONER, _LATER = 0.1, 0.65, 1.5
+_FROM_SHARE, _SOONER, _LATER = 0.1, 0.6, 1.5
 #: Where more of what is left is of a kind of which nothing has ended, nobody knows it.
 _MOST_GUESSED = 0.5
 

@@ -227,8 +227,10 @@ def _running(tasks: list[_Known], known: list[_Known]) -> Iterator[str]:
     queue = [one for one in tasks if one.state in _QUEUED and info.actor_id]
     queued = sum(one.task.task_info.actor_id == info.actor_id for one in queue)
     more = f", {counted(queued, 'call')} in the queue of its actor" if queued else ""
-    count = oldest.task.attempt_number + 1  # its worker died, or its result was lost
-    more = f"{f', in attempt {count}' * (count > 1)}{more}"
+    count, its = oldest.task.attempt_number + 1, bytes(oldest.task.task_id)
+    is_lost = any(one.state == "FINISHED" and bytes(one.task.task_id) == its for one in tasks)
+    again = f", in attempt {count}: its {'result was lost' if is_lost else 'worker died'}"
+    more = f"{again * (count > 1)}{more}"
     first = "" if usual_s or info.actor_id else ", imports and arguments included"
     usual = median(usual_s) if usual_s else None
     yield f"{long_text(name, oldest.ran_s or 0.0, usual)}{first}{more}"

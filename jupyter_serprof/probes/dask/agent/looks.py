@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from .notes import Agent
 
-#: What a look goes through at most.
-_MOST = 1_000
+#: What a look goes through at most; a mean so many times the median is that of some alone.
+_MOST, _UNEVEN = 1_000, 1.5
 #: Workers tell of themselves twice a second, of many workers less often.
 _LATE_S = 3.0
 
@@ -76,7 +76,9 @@ def _work(agent: Agent) -> list[float]:
     for name, planned in islice(agent.planned.items(), _MOST):
         if name in known and known[name].count:
             own = known[name]
-            left_ns += max(0, planned - own.count) * own.total / own.count
+            # The first ones import: a worker does that once.
+            usual_ns = min(own.total / own.count, _UNEVEN * (own.quantile(0.5) or 0))
+            left_ns += max(0, planned - own.count) * usual_ns
         elif count:
             guessed_ns += planned * done_ns / count
     return [done_ns / 1e9, (left_ns + guessed_ns) / 1e9, guessed_ns / 1e9]

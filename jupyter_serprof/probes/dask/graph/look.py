@@ -131,10 +131,7 @@ class Found:
 def graph_objects(graph: object, deadline: float) -> list[Found]:
     """Return the large arguments of a graph themselves, for a closer look: it is pickled for that.
 
-    Parameters
-    ----------
-    deadline
-        On the clock of `time.monotonic`.
+    ``deadline``: On the clock of `time.monotonic`.
 
     Notes
     -----
@@ -224,14 +221,10 @@ def graph_bytes(
 ) -> GraphBytes:
     """Return who holds the bytes of a graph; it is neither changed nor materialized.
 
-    Parameters
-    ----------
-    graph
-        A collection, its graph, or the expression that was sent to the scheduler.
-    seconds
-        Time budget.
-    is_one_of_many
-        Other graphs may hold the same: many small things that one task holds are told, too.
+    ``graph``: A collection, its graph, or the expression that was sent to the scheduler.
+    ``seconds``: Time budget.
+    ``is_one_of_many``: Other graphs may hold the same: many small things that one task holds are
+        told, too.
 
     Raises
     ------
