@@ -49,13 +49,12 @@ def runs_text(comparison: Comparison) -> str:
 
 
 def _told(change: Change) -> str:
-    before = change.before_groups or _time_text(change.before_ns)
-    after = change.after_groups or _time_text(change.after_ns)
-    times = f"{before} before, {after} after"
+    before, after = _time_text(change.before_ns), _time_text(change.after_ns)
     if change.verdict == "cannot tell" or not change.ratio:
-        return f"cannot tell faster from slower: {times}"
+        before, after = change.before_groups or before, change.after_groups or after
+        return f"cannot tell faster from slower: {before} before, {after} after"
     ratio = max(change.ratio, 1 / change.ratio)
-    return f"{ratio_text(ratio)} {change.verdict}: {times}"
+    return f"{ratio_text(ratio)} {change.verdict}: {before} before, {after} after"
 
 
 def _recorded(comparison: Comparison) -> str:
