@@ -28,6 +28,7 @@ from jupyter_serprof.probes.looks import looking
 from jupyter_serprof.probes.pickle import complete_pickles, keep_refused, pickle_places
 from jupyter_serprof.probes.ray import agents
 from jupyter_serprof.probes.ray.alive import pending_tasks, silence_note, silent_processes
+from jupyter_serprof.probes.ray.folding import fold_tasks
 from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_put
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks, keep_unnamed
@@ -254,6 +255,7 @@ class RayDriverProbe(Probe):
             tell_habits(submitted, FUNCTIONS, METHODS)
             if self._seen.missing:
                 note_unseen_roads(run.drafts, submitted)
+            fold_tasks(run)
         if self._agents is not None and not silent:
             seen = self._agents.arrivals
             here = {lane: seen.node for lane in run.lanes if lane.startswith("client")}

@@ -30,7 +30,7 @@ _PATIENCE_S, _EACH_S = 2.5, 0.000_2
 #: Ray reads its clock when the event is made, ours at the start: allow for the difference.
 _SLACK_NS = 2_000_000
 #: Of more tasks Ray's events are not read where agents noted all; but Dask names each by itself.
-MANY_TASKS, _MANY_NAMES = 1_000, 100
+MANY_TASKS, _MANY_NAMES = 10_000, 100
 _MANY = f" (of more than {MANY_TASKS:,} tasks Ray's events are not read)"
 HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
 
