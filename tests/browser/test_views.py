@@ -178,7 +178,7 @@ def crossing_sweep(count: int) -> dict[str, Any]:
     ]
     variants = [{**first, "key": key, "title": key, "facts": {}} for key in keys]
     shown = {"variants": variants, "points": points, "crossovers": crossovers, "best": None}
-    said = f"{keys[0]} and {keys[1]} gave the same memory back, so it is not compared"
+    said = f"{keys[0]} and {keys[1]} gave the same memory back, so not compared"
     summary = {"headline": "It varies", "facts": [], "details": [said]}
     return told({**document, **shown, "summary": summary})
 

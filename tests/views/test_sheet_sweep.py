@@ -119,7 +119,7 @@ def test_a_line_below_the_fastest_that_is_no_choice_says_so_in_the_smallest_pict
     free = tuple(replace(v, facts={"unranked": "is free"}) for v in make_sizes().variants[:1])
     sheet = sheet_of(replace(make_sizes(), variants=free), is_brief=True)
 
-    assert "pickle in-band is free, so it is not compared" in [each.text for each in _labels(sheet)]
+    assert "pickle in-band is free, so not compared" in [each.text for each in _labels(sheet)]
 
 
 def test_the_best_chunk_is_a_band_over_its_interval() -> None:

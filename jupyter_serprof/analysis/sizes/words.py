@@ -15,7 +15,7 @@ Medians = Mapping[str, Mapping[int, float]]
 def summarize_growth(sweep: Sweep) -> Summary:
     """Return headline and facts of a sweep over sizes."""
     used = [variant for variant in sweep.variants if variant.state == "ok"]
-    outside = (f"{text}, so it is not compared" for text in outside_texts(used))
+    outside = (f"{text}, so not compared" for text in outside_texts(used))
     details = (*outside, *_missing(sweep))
     return Summary(units.shortened(_headline(sweep)), tuple(_runs(sweep)), details=details)
 

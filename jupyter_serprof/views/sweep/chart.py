@@ -115,7 +115,7 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     known = list(pairs.values())[:2]
     key += [_put_crossover(sheet, chart, lines, each, at) for at, each in enumerate(known)]
     outside = outside_texts(each.variant for each in found)
-    key += [f"{clean(said)}, so it is not compared" for said in outside]
+    key += [f"{clean(said)}, so not compared" for said in outside]
     _put_names(sheet, chart, lines)
     sheet.y = chart.bottom + 28
     for said in key:

@@ -19,7 +19,7 @@ const TERMS: readonly [string, string][] = [
   ["clock uncertainty", "how far the clock of another machine may be off"],
   ["variant", "one way to send the same value"],
   ["total", "wall time of the run that counts, with its stages the bar"],
-  ["vs fastest", "times the fastest: ≈ as fast as that, ? a guess, ‡ two groups"],
+  ["vs fastest", "times the fastest: ≈ as fast as that, ? a guess, ‡ some fast, some slow"],
   ["gain", "times faster than what it would replace"],
   ["spread", "from the fastest to the slowest run; of four and more the middle half"],
   ["after / before", "below 1 what came after is faster"],

@@ -138,7 +138,7 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
     return entry;
   });
   // Their lines may lie below those that the headline names.
-  const outside = scene.doc.summary?.details?.filter((text) => text.endsWith("is not compared"));
+  const outside = scene.doc.summary?.details?.filter((text) => text.endsWith("not compared"));
   const gap = "gap: beyond it the time grows in another way";
   const most = Math.max(0, ...drawn.flatMap(({ points }) => points.map(({ count }) => count)));
   const which = ["", "single runs", "faster run of 2"][most] ?? `middle run of ${most}`;
