@@ -24,11 +24,11 @@ from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model.live import LiveFacts
 from jupyter_serprof.objects.ask import holds_objects, is_array, is_exactly, is_of, kind_name
 from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes.folding import fold_tasks
 from jupyter_serprof.probes.looks import looking
 from jupyter_serprof.probes.pickle import complete_pickles, keep_refused, pickle_places
 from jupyter_serprof.probes.ray import agents
 from jupyter_serprof.probes.ray.alive import pending_tasks, silence_note, silent_processes
-from jupyter_serprof.probes.ray.folding import fold_tasks
 from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_put
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks, keep_unnamed

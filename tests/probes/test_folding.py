@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
-from jupyter_serprof.probes.ray.folding import fold_tasks
+from jupyter_serprof.probes.folding import fold_tasks
 
 TASKS, TURN_NS, WORK_NS = 3_000, 1_000, 300
 WHOLE_NS = TASKS * TURN_NS * 3
