@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from statistics import median
 from tempfile import mkdtemp
 from typing import Any
 
@@ -123,7 +124,9 @@ def ran(name: str, run: Callable[[], object]) -> list[str]:
     verdict = {True: "in", False: "OUT", None: f"not said {half.why}"}[is_in]
     backwards = sum(one > other for one, other in pairwise(bars))
     said = f"{low:.1f} to {high:.1f}" if half.left_s else ""
-    return [name, f"{took_s:.1f}", said, f"{took_s - half.ran_s:.1f}", verdict, str(backwards)]
+    wide = f"{high / max(low, 0.1):.1f}" if half.left_s else ""
+    true = f"{took_s - half.ran_s:.1f}"
+    return [name, f"{took_s:.1f}", said, true, verdict, wide, str(backwards)]
 
 
 def main() -> None:
@@ -140,8 +143,9 @@ def main() -> None:
         rows.append(ran(name, lambda make=make: ray.get(make())))  # type: ignore[misc]
     ray.shutdown()
     said = [row for row in rows if row[2]]
-    table(["workload", "time", "said", "true", "verdict", "bars back"], rows)
+    table(["workload", "time", "said", "true", "verdict", "wide", "bars back"], rows)
     print(f"\n{sum(row[4] == 'in' for row in said)} of {len(said)} in the range ({len(rows)} ran)")
+    print(f"Median of the most by the least: {median(float(row[5]) for row in said):.1f}")
 
 
 if __name__ == "__main__":

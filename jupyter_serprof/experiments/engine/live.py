@@ -204,9 +204,9 @@ def _stage_of(thread: int) -> str:
     return innermost.inside.get(next(roles, ""), innermost.stage)
 
 
-#: What is left is told from this share on, as a range: at half time the end lay in it in 82 of 100
-#: simulated runs of ten kinds, and in 15 of 17 real ones (``tests/benchmarks/eta.py``).
-_FROM_SHARE, _SOONER, _LATER = 0.1, 0.6, 1.5
+#: What is left is told from this share on, as a range: ``tests/benchmarks/eta.py`` measures whether
+#: the end lies in it at half time. The end of what closes with one long task does not.
+_FROM_SHARE, _SOONER, _LATER = 0.1, 0.7, 1.6
 #: Where more of what is left is of a kind of which nothing has ended, nobody knows it.
 _MOST_GUESSED = 0.5
 
@@ -220,6 +220,7 @@ class Outlook:
         self._before, self._most, self._batches = LiveFacts(), 0.0, 1
         #: When the work that is counted now began, as `ran_s`, and between which it should end.
         self._began_s, self._ends_s = 0.0, (0.0, 0.0)
+        self._first = (0.0, 0.0)  # the first look at which a part was done, and its share
 
     def seen(self, facts: LiveFacts, ran_s: float) -> LiveFacts:
         """Return facts completed by what was seen before them."""
@@ -257,7 +258,21 @@ class Outlook:
     def _expect(self, facts: LiveFacts, ran_s: float) -> None:
         """Expect the end as what ended last tells it: time alone changes nothing."""
         share, guessed = facts.share or 0.0, facts.guessed
+        if not self._first[1]:
+            self._first = (ran_s, share)
         is_known = _FROM_SHARE <= share < 1
-        left_s = (ran_s - self._began_s) * (1 - share) / share if is_known else 0.0
-        low_s, high_s = left_s * _SOONER * (1 - guessed / 2), left_s * _LATER * (1 + guessed)
+        # What a cluster answered is as old as a look.
+        took_s = max(0.0, ran_s - EVERY_S - self._start_of(share, ran_s))
+        left_s = took_s * (1 - share) / share if is_known else 0.0
+        low_s, high_s = left_s * _SOONER * (1 - guessed / 4), left_s * _LATER * (1 + guessed / 2)
         self._ends_s = (ran_s + low_s, ran_s + high_s) if is_known else (0.0, 0.0)
+
+    def _start_of(self, share: float, ran_s: float) -> float:
+        """Return when work began: halfway to where its line since the first look comes from zero.
+
+        Workers that start count for nothing then; first tasks that are long count for something.
+        """
+        first_s, first = self._first
+        is_line = ran_s - first_s >= AFTER_S / 2 and share > first
+        zero_s = first_s - first * (ran_s - first_s) / (share - first) if is_line else 0.0
+        return (self._began_s + max(self._began_s, zero_s)) / 2

@@ -131,7 +131,7 @@ def test_an_experiment_is_told_in_runs(told: Told) -> None:
     with live.told(told, lambda: Progress(84, 252, 40.0)):
         assert told.has_come.wait(30)
 
-    assert re.fullmatch(r"84 of 336 runs, 0\.\d s, 26 to 60 s left", str(told[0]))
+    assert re.fullmatch(r"84 of 336 runs, 0\.\d s, 28 to 64 s left", str(told[0]))
 
 
 def test_a_child_of_a_fork_waits_for_no_thread(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
