@@ -171,6 +171,8 @@ def test_what_is_left_is_told_from_a_tenth_on_and_comes_nearer() -> None:
     assert early is None
     assert same == pytest.approx([s - 1 for s in tenth or ()])
     assert (half or (4, 4))[0] < 4 < (half or (4, 4))[1]
+    *_, late = seen([(n, 100) for n in (0, 0, 0, 10, 20, 30, 40)])  # workers started for 3 s
+    assert (late.left_s or (6, 6))[0] < 6 < (late.left_s or (6, 6))[1]
 
 
 @pytest.mark.parametrize("counts", [[(1, 4), (4, 4), (4, 8)], [(1, 4), (3, 8), (4, 8)]])
@@ -178,10 +180,7 @@ def test_where_more_comes_nobody_knows_how_much_is_left(counts: list[Any]) -> No
     """Also where it comes between two looks: computations that follow each other."""
     told = seen(counts)
 
-    assert [facts.share is None for facts in told] == [
-        False,
-        *(total > 4 for _, total in counts[1:]),
-    ]
+    assert [facts.share is None for facts in told] == [total > 4 for _, total in counts]
     assert told[-1].left_s is None
 
 
