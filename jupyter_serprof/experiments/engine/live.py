@@ -179,7 +179,8 @@ def _pickled(frame: FrameType) -> tuple[str | None, int]:
     held = list(frame.f_locals.values()) if is_one else []
     buffers = [one for each in held if type(each) is list for one in each]
     sizes = [one.raw().nbytes for one in buffers if type(one) is PickleBuffer]
-    size = sum(each.tell() for each in held if type(each) is BytesIO) + sum(sizes)
+    files = [each for each in held if type(each) is BytesIO and not each.closed]
+    size = sum(each.tell() for each in files) + sum(sizes)
     name = "" if place is None or place.stage not in _PICKLES else None
     return (frame.f_code.co_qualname if place is None else name), size
 
