@@ -135,11 +135,12 @@ def test_what_a_function_or_class_captures_is_named() -> None:
 
 
 def test_an_actor_is_exported_created_and_called() -> None:
-    """Creation and method calls are submissions; both have their road on the worker."""
+    """Creation and method calls have their road on the worker; a slow one is told."""
 
     @remote
     class Counter:
         def __init__(self, values: Any) -> None:
+            time.sleep(0.3)
             self.count = len(values)
 
         def add(self, values: Any) -> int:
@@ -158,6 +159,9 @@ def test_an_actor_is_exported_created_and_called() -> None:
     assert row(trace, "ray.submit").count == 3
     assert [span.name for span in spans(trace, "ray.execute")] == ["Counter.__init__", "add", "add"]
     assert spans(trace, "ray.export", "export_actor_class")
+    (finding,) = findings(trace, "ray.worker-start")
+    assert finding.title.startswith("1 actor of `Counter` took ")
+    assert finding.evidence["init_ns"] == pytest.approx(300_000_000, abs=20_000_000)
     assert probe(trace).unseen == ()
 
 

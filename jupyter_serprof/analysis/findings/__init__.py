@@ -128,7 +128,7 @@ def element_walk(trace: Trace) -> Iterable[Finding]:
             f"Ray walked {format_count(total)} elements one by one",
             {"elements": total, "element_type": kind or None},
             ray_runs.as_one_block(trace, largest),
-            spans=_pointed(walked),
+            spans=tuple(walked),
             because=f"a Python callback for each took {format_ns(share * trace.wall_ns)}, with "
             f"what pickles them{first}; few arrays need none",
             share=share,
@@ -166,7 +166,7 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
                 {"times": len(found), "total_bytes": total, "value_type": kind},
                 f"ref = ray.put({name or NAME})   # once, if it stays as it is; then pass ref"
                 f"{_OF_ITS_OWN if is_part else ''}{_BY_REFERENCE}",
-                spans=_pointed(found),
+                spans=tuple(found),
                 because="each time it was serialized and copied into the store anew",
                 share=min(most, again * self_share(trace, *_SENDING)),
             )
@@ -228,7 +228,7 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
                 f"{format_bytes(copied)} were copied into memory that was new",
                 {"minor_faults": faults, "copied_bytes": copied, "stage": key},
                 "",
-                spans=_pointed(touching),
+                spans=tuple(touching),
                 because=f"making {format_count(faults)} pages took longer than copying{later}",
                 share=max(0.0, min(own, with_spills - spilled_ns / max(1, trace.wall_ns))),
             )
@@ -247,10 +247,6 @@ def _is_slowed_by_pages(row: Row, trace: Trace) -> bool:
     touched = (row.minor_faults or 0) * pickle_findings.PAGE_BYTES
     is_slow = warm is not None and row.busy_ns > 0 and copied / row.busy_ns * 1e9 < warm / 2
     return is_slow and touched >= TOUCHED_SHARE * copied
-
-
-def _pointed(indices: Iterable[int]) -> tuple[int, ...]:
-    return tuple(indices)[:POINTED_SPANS]
 
 
 def _elements_around(trace: Trace, index: int) -> int:
@@ -299,9 +295,8 @@ def find(
         # Better none than one that leaves the headline as it is.
         least = _FITTING_SHARE * (told[0].share or 0.0)
         told = [one if (one.share or 0.0) >= least else replace(one, remedy="") for one in told]
-    told = [
-        replace(one, remedy="") if _is_vain(one) and one.rule != _REFUSED else one for one in told
-    ]
+    vain = [one for one in told if (one.share or 1.0) < _LEAST_GAIN and one.rule != _REFUSED]
+    told = [replace(one, remedy="") if one in vain else one for one in told]
     at = next((at for at, finding in enumerate(told) if finding.remedy), 0)
     if told and told[at].remedy and not (at == 0 and is_cause(told[0])):
         told[at] = _introduced(told[at])
@@ -340,19 +335,13 @@ def _costliest(findings: Sequence[Finding], trace: Trace) -> list[Finding]:
     first = {finding.title: finding for finding in reversed(findings)}
     cost_ns = {title: sum(trace.spans[i].duration_ns for i in spans[title]) for title in spans}
     titles = sorted(spans, key=lambda title: -cost_ns[title])
-    kept = [
-        replace(first[title], spans=_pointed(spans[title])) for title in titles[:SAID_OF_A_RULE]
-    ]
+    said = titles[:SAID_OF_A_RULE]
+    kept = [replace(first[each], spans=tuple(spans[each][:POINTED_SPANS])) for each in said]
     if len(titles) > SAID_OF_A_RULE:
         more = f"{format_count(len(titles) - SAID_OF_A_RULE)} more like this"
         because = "; ".join(filter(None, (kept[-1].because, more)))
         kept[-1] = replace(kept[-1], because=because)
     return kept
-
-
-def _is_vain(finding: Finding) -> bool:
-    """Tell that a remedy would save next to nothing; where the share is not known, it may."""
-    return (finding.share or 1.0) < _LEAST_GAIN
 
 
 def _introduced(finding: Finding) -> Finding:

@@ -106,7 +106,8 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "pickle.small-objects" if is_many else "pickle.slow",
             "warn" if is_many else "info",
-            f"about {format_count(_rounded(_values(span)))} small objects were pickled one by one"
+            f"about {format_count(round(n := _values(span), 2 - len(str(n))))} small objects were "
+            "pickled one by one"
             if is_many
             else f"a pickle of {format_bytes(size)} took {format_ns(span.duration_ns)}",
             _evidence(span, size, trace) | ({"objects": count} if is_many else {}),
@@ -167,11 +168,6 @@ def _values(span: Span) -> int:
     """Return how many values there were: what a reducer gives for one are objects as well."""
     count, reduced = number(span, "objects") or 1, number(span, "reduced_objects") or 0
     return max(reduced, count - 2 * reduced)
-
-
-def _rounded(count: int) -> int:
-    """Return two digits of a count that was estimated."""
-    return round(count, 2 - len(str(count)))
 
 
 def slice_of_a_table(trace: Trace) -> Iterable[Finding]:

@@ -1,5 +1,6 @@
 """Findings about calls of Ray in a loop: many puts of little, gets of one task each, tiny tasks."""
 
+import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -25,20 +26,15 @@ MANY_PUTS = 500
 #: Ray keeps smaller objects in the process: what a put of one costs is the call.
 SMALL_BYTES = 100_000
 PUT_SHARE = 0.2
-MANY_GETS = 100
-GET_SHARE = 0.3
+MANY_GETS, GET_SHARE = 100, 0.3
 #: Some for each worker; what runs one after the other overlaps by less than a twentieth.
-SERIAL_TASKS = 4
-OVERLAP = 1.05
-TINY_TASKS = 500
-TINY_SHARE, WORTH_SHARE = 0.3, 0.2
+SERIAL_TASKS, OVERLAP = 4, 1.05
+TINY_TASKS, TINY_SHARE, WORTH_SHARE = 500, 0.3, 0.2
 #: Of a task that does enough, the call is a tenth.
 _WANTED = 9
-REDEFINED_TIMES = 5
-REDEFINED_SHARE = 0.2
+REDEFINED_TIMES, REDEFINED_SHARE = 5, 0.2
 _LOGS = "{ray._private.worker._global_node.get_logs_dir_path()}"
-ACTORS = 2
-ACTOR_SHARE = 0.3
+ACTORS, ACTOR_SHARE = 2, 0.3
 POINTED_SPANS = 20
 _ALL_AT_ONCE = "values = ray.get(<refs>)   # all at once; or as they come, by `ray.wait`"
 _SUBMIT_FIRST = (
@@ -48,6 +44,11 @@ _GETS = ("ray.fetch", "ray.pull", "ray.restore", "ray.map", "ray.wait")
 #: A loop of `ray.wait` is the remedy.
 _WAIT_NAME = "wait"
 _START = ".__init__"
+#: What making an actor takes, whatever it waits for before, and the calls that wait for it.
+_STARTING = ("ray.worker.start", "ray.load", "ray.arguments", "ray.execute")
+_AWAITED, START_SHARE = {"ray.worker.start": "ray.actor.start"}, 1 / 3
+#: How Ray Data and Ray Serve name the actors of an operator, and of a deployment.
+_OF_LIBRARIES = re.compile(r"MapWorker\((?:.*->)?(.*)\)|ServeReplica:.*:(.*)")
 #: How Ray asks an actor to end.
 _END = "__ray_terminate__"
 #: What only the first task of a worker pays; a process that starts, or imports, takes longer.
@@ -254,7 +255,7 @@ def redefined_in_a_loop(trace: Trace) -> Iterable[Finding]:
 
 
 def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
-    """Actors of a class made one after the other: each is a process that has to start."""
+    """Actors of a class made one after the other, or together where each takes long to start."""
     submits = [trace.spans[at] for at in _outermost(trace, ("ray.submit",))]
     made = [span.start_ns for span in submits if span.name == "ActorClass._remote"]
     gets = sorted(trace.spans[at].end_ns for at in _outermost(trace, _GETS))
@@ -265,6 +266,7 @@ def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
     count = min(count, len(made))  # one that died was started again, and made once
     share = self_share(trace, "ray.schedule", "ray.arguments")
     if count < ACTORS or turns < len(made) or share < ACTOR_SHARE:
+        yield from _slow_start(trace)
         return
     yield Finding(
         "ray.worker-start",
@@ -279,17 +281,45 @@ def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
     )
 
 
+def _slow_start(trace: Trace) -> Iterable[Finding]:
+    """Tell of the class whose actors took longest to start, all together, if it is a third."""
+    steps = [each for key in _STARTING for each in indexed(trace, key)]
+    took = Counter[str]()
+    for _, span in steps:
+        took[span.name] += span.duration_ns * span.name.endswith(_START)
+    name, took_ns = max(took.items(), key=lambda item: item[1], default=("", 0))
+    parts = [[span for _, span in steps if (span.stage, span.name) == (k, name)] for k in _STARTING]
+    owned = zip(_STARTING, map(covered_ns, parts), strict=True)
+    wall_ns = max(1, trace.wall_ns)
+    share = sum(min(self_share(trace, k, _AWAITED.get(k, k)), ns / wall_ns) for k, ns in owned)
+    if not took_ns or share < START_SHARE or share * wall_ns < COLD_NS:
+        return
+    count, init_ns = max(map(len, parts)), sum(span.duration_ns for span in parts[-1])
+    inner = _OF_LIBRARIES.sub(r"\1\2", name.removesuffix(_START))
+    yield Finding(
+        "ray.worker-start",
+        "info",
+        f"{counted(count, 'actor')} of `{inner}` took {format_ns(took_ns / count)}"
+        f"{' each' * (count > 1)} to start",
+        {"actors": count, "took_ns": took_ns, "init_ns": init_ns},
+        "",
+        spans=tuple(at for at, span in steps if span.name == name),
+        because=f"a process starts and imports, `__init__` runs for {format_ns(init_ns / count)}: "
+        "one that is kept pays it once",
+        share=share,
+    )
+
+
 def cold_workers(trace: Trace) -> Iterable[Finding]:
     """Find workers that had to be started, and to import, for their first task.
 
     What is made remote in each turn of a loop is loaded in each, by warm workers too.
     """
-    rows = trace.waterfall.rows if trace.waterfall else ()
     cold = [key for key in _COLD if key != "ray.load" or not _redefined(trace)]
-    took_ns = sum(row.self_ns for row in rows if row.stage in cold)
-    started = [at for at, _ in indexed(trace, "ray.worker.start")]
     share = self_share(trace, *cold)
-    if share >= COLD_SHARE and took_ns >= COLD_NS:
+    took_ns = round(share * trace.wall_ns)
+    started = [at for at, _ in indexed(trace, "ray.worker.start")]
+    if share >= COLD_SHARE and took_ns >= COLD_NS and not any(_slow_start(trace)):
         yield Finding(
             "ray.cold-workers",
             "info",
@@ -315,17 +345,14 @@ def workers_died(trace: Trace) -> Iterable[Finding]:
                 died[span.name, word].add(span.lane)
     for (name, word), lanes in died.items():
         said = counted(len(lanes), "worker")
+        found = (at for at, s in enumerate(trace.spans) if s.name == name and text(s, "died"))
         yield Finding(
             "ray.worker-died",
             "warn",
             f"{said} died while executing `{name}`",
             {"times": len(lanes)},
             f"!tail -n 40 {_LOGS}/worker-*.err   # the end of what they wrote",
-            spans=tuple(
-                at
-                for at, span in enumerate(trace.spans)
-                if span.name == name and text(span, "died")
-            )[:POINTED_SPANS],
+            spans=tuple(found),
             because=f"Ray says {word}",
             share=min(1.0, self_share(trace, *_ROAD)),
         )

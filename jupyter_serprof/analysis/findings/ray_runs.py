@@ -270,7 +270,8 @@ def slow_pulls(trace: Trace) -> Iterable[Finding]:
     share, took_ns = self_share(trace, *_PULLS), covered_ns(span for _, span in found)
     if not found or share < SPILLED_SHARE or took_ns < PULLED_NS:
         return
-    size, largest = total(span.size_bytes for _, span in found) or 0, max(found, key=_size)[1]
+    size = total(span.size_bytes for _, span in found) or 0
+    largest = max((span for _, span in found), key=lambda span: span.size_bytes or 0)
     name, rate = text(largest, "name"), format_rate(size / took_ns * 1e9)
     what = f"`{name}`" if name and len(found) == 1 else counted(len(found), "object")
     yield Finding(
@@ -294,10 +295,6 @@ def _nearer(trace: Trace, name: str, task: str) -> str:
         f"{task} = {task}.options(scheduling_strategy=ray.util.scheduling_strategies."
         f"NodeAffinitySchedulingStrategy(at, soft=True))   # where `{name}` lies, if it may"
     )
-
-
-def _size(found: tuple[int, Span]) -> int:
-    return found[1].size_bytes or 0
 
 
 def as_one_block(trace: Trace, span: Span) -> str:
