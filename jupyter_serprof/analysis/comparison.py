@@ -9,6 +9,7 @@ from jupyter_serprof.analysis.findings import CAUSE_SHARE
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.stages import RECORDING
 from jupyter_serprof.model.units import (
+    LONGEST_HEADLINE,
     NOT_APPLICABLE,
     NOT_SEEN,
     code_text,
@@ -51,8 +52,14 @@ def runs_text(comparison: Comparison) -> str:
 def _told(change: Change) -> str:
     before, after = _time_text(change.before_ns), _time_text(change.after_ns)
     if change.verdict == "cannot tell" or not change.ratio:
-        before, after = change.before_groups or before, change.after_groups or after
-        return f"cannot tell faster from slower: {before} before, {after} after"
+        grouped = f"{change.before_groups or before} before, {change.after_groups or after} after"
+        words = "cannot tell faster from slower: "
+        times = (
+            grouped
+            if len(words + grouped) <= LONGEST_HEADLINE
+            else f"{before} before, {after} after"
+        )
+        return words + times
     ratio = max(change.ratio, 1 / change.ratio)
     return f"{ratio_text(ratio)} {change.verdict}: {before} before, {after} after"
 

@@ -381,7 +381,7 @@ def test_plugins_and_modules_of_recordings_that_died_go_with_the_next_one(
         vars(sys.modules["_serprof_agent_old"]).update(AGENTS={}, forget=lambda: None)
 
     def modules() -> list[str]:
-        return [name for name in sys.modules if name.startswith("_serprof_agent_")]
+        return [name for name in list(sys.modules) if name.startswith("_serprof_agent_")]
 
     dask_client.run_on_scheduler(die)
     dask_client.run(leave_module)

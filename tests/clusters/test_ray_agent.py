@@ -66,7 +66,7 @@ def _look() -> Callable[..., list[str]]:
         ]
         names = [f"{type(place).__module__} {getattr(place, '__code__', '')}" for place in places]
         return [
-            *(name for name in sys.modules if "serprof" in name),
+            *(name for name in list(sys.modules) if "serprof" in name),
             *(thread.name for thread in threading.enumerate() if "serprof" in thread.name),
             *(name for name in names if "serprof" in name),
         ]

@@ -42,7 +42,7 @@ def theirs(value):
 @ray.remote(num_cpus=0)
 class Keeper:
     def value(self):
-        return [name for name in sys.modules if "serprof" in name]
+        return [name for name in list(sys.modules) if "serprof" in name]
 """
 _RECORDS = """
 with sp.record() as recording:

@@ -137,9 +137,11 @@ def _facts(cells: Sequence[Cell]) -> dict[str, Scalar]:
         return {}
     verdict = False if False in equal else None if None in equal else True
     shares = [cell.checked["shared_share"] for cell in cells]
+    # None: there was no time to look.
+    buffers = {cell.checked["has_buffers"] for cell in cells} - {None}
     return {
         "equal": verdict,
         "type": str(cells[-1].checked["type"]),
         "shared_share": max((each for each in shares if isinstance(each, float)), default=None),
-        "has_buffers": any(cell.checked["has_buffers"] is not False for cell in cells),
+        "has_buffers": any(buffers) if buffers else None,
     }
