@@ -16,8 +16,9 @@ from jupyter_serprof.probes.ray.road import names
 
 
 def nodes_here() -> set[bytes]:
-    """Return the nodes of the machine of this program, which share its clock."""
-    own = sys.modules["ray"].get_runtime_context().get_node_id()
+    """Return the nodes of the machine of this program, which share its clock; of Ray that runs."""
+    # What is public would start Ray anew.
+    own = sys.modules["ray._private.worker"].global_worker.current_node_id.hex()
     hosts = {one["NodeID"]: one["NodeManagerAddress"] for one in own_state().node_table()}
     return {bytes.fromhex(node) for node, host in hosts.items() if host == hosts.get(own)}
 
