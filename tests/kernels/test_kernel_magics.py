@@ -168,9 +168,9 @@ def test_an_output_stays_below_its_bound(
 def test_ray_is_a_row_of_the_round_trip(
     ray_kernel: Kernel, record_property: Callable[[str, object], None]
 ) -> None:
-    """Eight megabytes through four transports: zero-copy by address, in 50 kB of output.
+    """Eight megabytes through four transports: zero-copy by address, in 55 kB of output.
 
-    Of eight waterfalls, each with its outline and what its stages are called.
+    Of eight waterfalls with their outlines: 44 kB, 52 where a busy machine cuts what ran in pieces.
     """
     ran = ray_kernel.run("a = np.ones(1_000_000)\n%serprof a")
 
@@ -183,7 +183,7 @@ def test_ray_is_a_row_of_the_round_trip(
     assert ran.stream("stderr") == ""
     record_property("output_bytes", ran.written_bytes)
     record_property("saved_bytes", ran.saved_bytes)
-    assert ran.written_bytes <= 50_000
+    assert ran.written_bytes <= 55_000
 
 
 @pytest.mark.ray
