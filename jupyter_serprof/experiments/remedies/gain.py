@@ -226,7 +226,7 @@ def headline(name: str, size_bytes: int | None, trials: Sequence[Trial]) -> str:
     """Return the verdict, the times that it follows from, and the name, which may be cut off."""
     what, best = what_text(name, size_bytes), next(iter(ranked(trials)), None)
     if best is None:
-        return f"nothing to try: no remedy applies to {what}"
+        return f"nothing to try: --try has no line to measure for {what}"
     title, gain = REMEDIES[best.key].title, gain_of(best)
     if best.equal is False:
         return f"nothing to use: the result is another one with {title}, {what}"

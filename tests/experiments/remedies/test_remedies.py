@@ -148,7 +148,7 @@ def test_the_headline_says_the_verdict_first_and_claims_only_what_was_told() -> 
     wrong = trial("str", 30_000, 10_000, equal=False)
     few, slower = trial("str", 30_000, 10_000, pairs=3), trial("array", 10_000, 20_000)
     told = {
-        "nothing to try: no remedy": [],
+        "nothing to try: --try has no line": [],
         "dtype str instead of objects cannot be told from pickle, 10.1 µs →": [same],
         "`a`, 10 B: no pair was measured": [Trial("str", "pickle", equal=True)],
         "nothing to use: the result is another one with dtype str": [wrong],
