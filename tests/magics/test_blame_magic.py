@@ -38,6 +38,9 @@ def test_an_expression_that_pickles_opens_what_it_pickled(shell: Shell, sent: st
     assert ran.trace.name == sent
     loads = [span for span in ran.trace.spans if span.stage == "pickle.loads"]
     assert len(loads) == sent.count("loads")  # none but its own
+    table = Ran(shell, f"import numpy\nmodel['big'] = numpy.ones(9_999)\n%serprof --blame {sent}")
+    copied = "model was pickled in-band: the 80.0 kB told as out-of-band were copied, too"
+    assert copied in table.trace.anatomies[0].notes
 
 
 def test_what_cannot_be_pickled_is_a_document_not_an_error(shell: Shell) -> None:

@@ -186,15 +186,19 @@ def crossed_anatomies(crossed: Sequence[Crossed]) -> list[Anatomy]:
     ]
 
 
+#: Ways that copy buffers into the pickle.
+_IN_BAND = ("pickle", "pickle4", "cloudpickle")
+
+
 def _repeated(anatomy: Anatomy, crossed: Crossed) -> list[str]:
-    count = crossed.ways.total()
-    if count == 1:
-        return []
+    count, beside = crossed.ways.total(), anatomy.out_of_band_bytes
     total = crossed.total_bytes or count * anatomy.total_bytes
     about = "" if crossed.total_bytes else "about "
-    return [
-        f"{anatomy.name}{_PICKLED}{format_count(count)} times: {about}{format_bytes(total)} in all"
-    ]
+    often = f"{format_count(count)} times: {about}{format_bytes(total)} in all"
+    copied = f"in-band: the {format_bytes(beside or 0)} told as out-of-band were copied, too"
+    is_copied = beside and crossed.now in _IN_BAND
+    told = [often] * (count > 1) + [copied] * bool(is_copied)
+    return [f"{anatomy.name}{_PICKLED}{words}" for words in told]
 
 
 def anatomies_of(values: Sequence[object], names: Sequence[str] = ()) -> list[Anatomy]:
