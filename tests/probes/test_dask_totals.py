@@ -98,16 +98,17 @@ def test_graphs_above_a_number_are_counted_with_the_last_one() -> None:
     assert sum(entry["tasks"] for entry in known) == most + 5
 
 
-def test_blocks_stay_few_while_a_million_are_added() -> None:
-    """Memory does not grow with the number of intervals."""
+@pytest.mark.parametrize("lanes", [4, 150])
+def test_blocks_stay_few_while_many_are_added(lanes: int) -> None:
+    """Memory does not grow with the number of intervals; lanes beyond the limit have one each."""
     blocks = JoinedBlocks(100)
 
     most = 0
     for number in range(100_000):
-        blocks.add(number % 4, "dask.execute", "sum", number * 10, number * 10 + 7)
+        blocks.add(number % lanes, "dask.execute", "sum", number * 10, number * 10 + 7)
         most = max(most, len(blocks.kept))
 
-    assert most <= 301
+    assert most <= 3 * max(100, lanes) + 1
     assert blocks.is_folded
 
 

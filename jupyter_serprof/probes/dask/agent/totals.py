@@ -54,9 +54,10 @@ class JoinedBlocks:
         self.gap_ns = self.gap_ns or 1_000
         taken.sort(key=lambda block: (block[0], block[1], block[3]))
         taken = _joined(taken, self.gap_ns)
-        while len(taken) > self.most:
+        while len(taken) > self.most and self.gap_ns < 2**63:
             self.gap_ns *= 2
             taken = _joined(taken, self.gap_ns)
+        self.most = max(self.most, len(taken))  # one for each lane and stage is the least
         self.kept.extend(taken)
 
 
