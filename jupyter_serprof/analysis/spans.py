@@ -123,8 +123,9 @@ def number(span: Span, key: str) -> int | None:
 
 
 def calls_of(span: Span) -> int:
-    """Return how many calls a span stands for: short ones are told together."""
-    return number(span, "calls") or 1
+    """Return how many calls a span stands for: short ones are told together, a leg of one is 0."""
+    calls = number(span, "calls")
+    return 1 if calls is None else calls
 
 
 def count_calls(spans: Iterable[Span]) -> int:

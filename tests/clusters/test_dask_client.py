@@ -20,7 +20,6 @@ from distributed import Client, wait
 from distributed.protocol import pickle
 
 from clusters import seen
-from jupyter_serprof.analysis.spans import number
 from jupyter_serprof.api import record
 from jupyter_serprof.model import Trace
 from jupyter_serprof.probes.dask.cluster import load_agent
@@ -63,16 +62,49 @@ def test_every_stage_of_a_computation_is_seen() -> None:
     assert {lane.kind for lane in trace.lanes} == {"client", "scheduler", "worker"}
 
 
-def test_each_task_is_counted_once() -> None:
-    """Tasks by prefix add up to the tasks that the scheduler made of the graph."""
+def test_each_task_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks by prefix add up to those of the graph, and rows of joined spans count as many."""
+    monkeypatch.setitem(load_agent().Agent.__init__.__globals__, "MOST_BLOCKS", 4)
     _, trace = seen.recorded(seen.array_sum)
 
     counts = by_name(trace, "dask.tasks", "count")
     assert sum(counts.values()) == by_name(trace, "dask.computations", "tasks")["sum-aggregate"]
-    executed = sum(number(span, "count") or 1 for span in seen.spans(trace, "dask.execute"))
-    assert executed == sum(counts.values())
+    for stage in ("dask.execute", "dask.report", "dask.dispatch.encode", "dask.dispatch.wire"):
+        assert seen.row(trace, stage).count == sum(counts.values()), stage
     busy = sum(by_name(trace, "dask.tasks", "compute_total").values())
     assert sum(span.duration_ns for span in seen.spans(trace, "dask.execute")) == busy
+
+
+@pytest.mark.parametrize("is_evicted", [False, True])
+def test_what_took_long_to_keep_was_not_spilled(dask_client: Client, *, is_evicted: bool) -> None:
+    """Dask calls it reading from disk whenever a result came late; a true one is drawn."""
+
+    class Late:
+        def __sizeof__(self) -> int:
+            time.sleep(0.02)
+            return 28
+
+        def __setstate__(self, _: object) -> None:
+            time.sleep(0.02)
+
+        def __getstate__(self) -> int:
+            return 1
+
+    def evict(dask_worker: Any) -> None:
+        for _ in list(dask_worker.data.fast):
+            dask_worker.data.evict()
+
+    def used() -> None:
+        late = dask_client.submit(Late, pure=False)
+        wait(late)
+        if is_evicted:
+            dask_client.run(evict)
+        dask_client.submit(type, late, pure=False).result()
+
+    _, trace = seen.recorded(used)
+
+    assert seen.has_row(trace, "dask.spill") == is_evicted
+    assert any(by_name(trace, "dask.tasks", "disk_total").values()) == is_evicted
 
 
 def test_a_slow_task_is_execution() -> None:

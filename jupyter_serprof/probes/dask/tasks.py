@@ -43,8 +43,12 @@ def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
     if report is None:
         return
     where = _Places(run, cluster, report, suffix)
-    for entry in (*report["spans"], *report["blocks"]):
-        where.add(entry)
+    for each in ("spans", "blocks"):
+        for entry in report[each]:
+            where.add(entry, "calls" if each == "blocks" else "count")
+    if not any(draft.stage == "dask.spill" for draft in run.drafts):
+        for prefix in report["prefixes"].values():
+            prefix["disk"] = 0
     _note_cloudpickles(run, report)
     _add_messages(where)
     _cut_blocked(run, report)
@@ -162,21 +166,26 @@ class _Places:
         thread = self.threads.setdefault((address, place), len(mine) + 1)
         return f"worker{self.suffix} {number}/thread {thread}"
 
-    def add(self, entry: Sequence[Any]) -> None:
-        """Add one interval that the scheduler knows of."""
-        index, stage, _, start, end, _, count, _ = entry
+    def add(self, entry: Sequence[Any], word: str) -> None:
+        """Add one interval that the scheduler knows of, or, as ``calls``, several joined ones."""
+        index, stage, _, start, end, *_ = entry
         if index in (SCHEDULER, OFFLOAD):
             lane, moved, error = self.scheduler(index), -self.station.offset_ns, 0
             kind = "scheduler"
         else:
             address, place = self.report["lanes"][index]
+            if stage == "dask.spill" and not self._has_spilled(address):
+                return
             lane, kind = self.worker(address, place), "worker"
             moved, error = self._of_worker(address, start)
             moved += _into(self.run, start + moved, end + moved, error)
-        is_dispatch = stage.startswith("dask.dispatch")
-        word = "tasks" if is_dispatch else "count"
-        details = {word: count} if count != 1 or is_dispatch else {}
-        self.keep(_joined(lane, entry, moved, **details), kind, error)
+        self.keep(_joined(lane, entry, moved, word), kind, error)
+
+    def _has_spilled(self, address: str) -> bool:
+        """Tell whether a worker used its disk: any result that comes late is said to be from it."""
+        station = self.cluster.workers.get(address)
+        report = self.report if station and station.is_here else station and station.report
+        return bool(report and report["bytes"].get("spills"))
 
     def _of_worker(self, address: str, start: int) -> tuple[int, int]:
         """Return what to add to times of a worker from ``start`` on, and how far they may be off.
@@ -210,10 +219,11 @@ class _Places:
             run.lanes[draft.lane] = Lane(draft.lane, kind, len(run.lanes), offset, error)
 
 
-def _joined(lane: str, entry: Sequence[Any], moved: int, **details: int) -> Draft:
+def _joined(lane: str, entry: Sequence[Any], moved: int, word: str = "calls") -> Draft:
     """Return the draft of joined intervals: from the first one, as long as all of them."""
-    _, stage, name, start, end, size, _, busy = entry
+    _, stage, name, start, end, size, count, busy = entry
     begin, length = start + moved, min(busy, end - start)
+    details = {word: count} if count != 1 else {}
     return Draft(stage, name, lane, begin, begin + length, _ROLE, None, size, details)
 
 
@@ -249,12 +259,12 @@ def _add_messages(where: _Places) -> None:
                 wires.add(lane, "dask.dispatch.wire", op, begin, max(begin, done), size, count)
             elif op in _REPORTS and way == "out" and sign in heard:
                 begin, done = end + moved, heard[sign]
-                wires.add(lane, "dask.report", op, begin, max(begin, done), size, count)
+                wires.add(lane, "dask.report", op, begin, max(begin, done), size, 0)
         _add_loop(where, station, lane, wires)
     wires.fold()
     keys = list(lanes)
     for entry in wires.kept:
-        where.keep(_joined(keys[entry[0]], entry, 0, tasks=entry[6]), "worker")
+        where.keep(_joined(keys[entry[0]], entry, 0), "worker")
 
 
 def _size_transfers(where: _Places, address: str, report: Mapping[str, Any]) -> None:
@@ -272,6 +282,7 @@ def _add_loop(where: _Places, station: Station, lane: int, wires: JoinedBlocks) 
     for entry in report["blocks"]:
         index, stage, name, start, end, size, count, _ = entry
         if stage in {"dask.dispatch.decode", "dask.report", "import"}:
+            count *= stage != "dask.report"  # the scheduler counts those that came
             wires.add(lane, stage, name, start + moved, end + moved, size, count)
         elif stage in {"dask.worker", _BLOCKED}:
             key = where.worker(*report["lanes"][index])

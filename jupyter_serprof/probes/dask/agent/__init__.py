@@ -22,7 +22,7 @@ from importlib import import_module
 from . import hooks
 from .leftovers import drop_leftovers
 from .lines import BEAT_S, ask, compared, invite, is_set, miss, ping
-from .looks import Lookout, running
+from .looks import Lookout, running, spills
 from .notes import AGENTS, Agent, clock, collected, delay_s
 from .totals import queued_ns
 
@@ -236,6 +236,7 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
     _tick(agent, token, server)
     _pulse(agent, server, clock(), queued_ns())
     if not _is_scheduler(server):
+        agent.bytes["spills"] -= spills(server)
         _patch_workers(_MISSING)
         if os.getppid() == agent.origin[0]:
             hooks.shield()
@@ -322,6 +323,8 @@ def hand_over(token: str, worker: Any) -> dict[str, Any]:
     """Stop noting on a worker; the report is packed: the scheduler only passes it on."""
     agent = AGENTS.get(token)
     delays = agent.delays.get(worker.address, []) if agent else []
+    if agent:
+        agent.bytes["spills"] += spills(worker)
     report = stop(token, worker)
     packed = None if report is None else pickle.dumps(report, 4)
     known = {"delay_end": delay_s(worker), "delays": delays, "running": running(worker)}

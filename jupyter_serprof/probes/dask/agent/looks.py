@@ -91,6 +91,12 @@ def _wish(task: Any) -> str:
     return ", ".join([*wishes, *[f"a worker at {place}" for place in places]][:3])
 
 
+def spills(server: Any) -> int:
+    """Return how often a worker wrote to its disk or read; of its tasks it tells what came late."""
+    told = getattr(getattr(server, "data", None), "cumulative_metrics", {})
+    return sum(int(told.get((way, "count"), 0)) for way in ("disk-read", "disk-write"))
+
+
 def running(worker: Any) -> list[Any]:
     """Return prefix and seconds of each task that a thread of a worker is in, cancelled or not."""
     with suppress(Exception):  # private to distributed

@@ -142,7 +142,7 @@ class Agent:
             self.spans.append((lane, stage, name, start, end, size, count, end - start))
         else:
             with self.lock:
-                self.more.add(lane, stage, name, start, end, size, count)
+                self.more.add(lane, stage, name, start, end, size)
 
     def often(self, stage: str, name: str, start: int, end: int) -> None:
         """Note an interval of the scheduler's loop that comes with each task."""

@@ -142,6 +142,6 @@ def laid(
             start = max(at, some[0].start) if each == 1 else at
             at = start + sum(row.end - row.start for row in some)
             sizes = [row.size for row in some if row.size != _UNKNOWN]
-            details = {"count": len(some)} if len(some) > 1 else {}
+            details = {"calls": len(some)} if len(some) > 1 else {}
             size = sum(sizes) if sizes else None
             yield Draft(stage, name, lane, start, at, "dask.task", None, size, details)
