@@ -77,21 +77,10 @@ def test_spans_that_come_too_often_are_joined_and_not_lost() -> None:
 
 def test_graphs_above_a_number_are_counted_with_the_last_one() -> None:
     """A loop that submits for hours takes no more memory; its tasks are counted all the same."""
-
-    class Task:
-        state, dependencies = "released", ()
-        group = prefix = Group
-
-    class Scheduler:
-        def __init__(self, keys: range) -> None:
-            self.tasks = {str(key): Task() for key in keys}
-
     agent, most = Agent(["client"], has_own_process=True), MOST_COMPUTATIONS
-    keys = range(most + 5)
-    scheduler = Scheduler(keys)
 
-    for key in keys:
-        agent.sent(scheduler, str(key), [str(key)])
+    for key in map(str, range(most + 5)):
+        agent.sent(Scheduler, key, [key])
 
     known = agent.report()["computations"]
     assert len(known) == most
@@ -138,12 +127,7 @@ def test_quantiles_are_within_a_bin(count: int) -> None:
     for share in (0.25, 0.5, 0.75):
         exact = values[max(0, -int(-share * count // 1) - 1)]
         assert durations.quantile(share) == pytest.approx(exact, rel=0.011)
-
-
-def test_without_durations_there_are_no_quantiles() -> None:
-    """Unknown is None, not 0."""
-    assert Durations().quantile(0.5) is None
-    assert Durations().least is None
+        assert Durations().quantile(share) is Durations().least is None  # unknown, not 0
 
 
 class Group:
@@ -200,8 +184,8 @@ def test_a_pause_between_two_clocks_moves_no_task(monkeypatch: pytest.MonkeyPatc
     assert all(abs(agent.bridge) <= 2_000 for agent in agents)
 
 
-def test_tasks_of_other_clients_are_left_out() -> None:
-    """Only groups of graphs that our clients sent are counted."""
+def test_tasks_of_other_clients_are_left_out_and_those_computed_again_are_counted() -> None:
+    """Only groups of graphs that our clients sent; the same key twice is work done again."""
     agent = Agent(["client"], has_own_process=True)
 
     finish(agent, "sum-1", 1, 2)
@@ -212,16 +196,7 @@ def test_tasks_of_other_clients_are_left_out() -> None:
     assert report["prefixes"]["sum-1"]["count"] == 1
     assert report["prefixes"]["sum-1"]["total"] == 1_000 * MS
     assert report["computations"][0]["finished"] == 1
-
-
-def test_a_key_that_is_computed_again_is_counted() -> None:
-    """The same key twice in one recording is work done again."""
-    agent = Agent(["client"], has_own_process=True)
-    agent.sent(Scheduler, "sum-1", ["sum-1"])
-
-    finish(agent, "sum-1", 1, 2)
     finish(agent, "sum-1", 2, 3)
-
     assert agent.report()["computations"][0]["repeated"] == 1
 
 
