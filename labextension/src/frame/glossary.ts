@@ -7,7 +7,7 @@ const TERMS: readonly [string, string][] = [
   ["stage", "a named step on the way of the data; none explains what is unaccounted"],
   ["wall time", "what a clock on the wall shows, from the start to the end"],
   ["self", "wall time that a stage owns; the column adds up to the whole"],
-  ["busy", "work in a stage, also in parallel; it does not add up"],
+  ["busy", "time in a stage, waits too, also in parallel; it does not add up"],
   ["share", "part of the whole, in per cent"],
   ["bytes", "size of the data that a stage handled"],
   ["rate", "bytes a second of a stage that copies them"],
