@@ -7,11 +7,13 @@ of users answer with anything, and raise. What the type itself says needs none o
 What was written is the better size; this one is for values that were not written yet.
 """
 
+import dis
 import functools
 import sys
+import types
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
-from types import GetSetDescriptorType, ModuleType
 from typing import Any, TypeGuard, TypeVar, overload
 
 T = TypeVar("T")
@@ -132,7 +134,7 @@ def of_class(kind: type, name: str) -> Any:  # noqa: ANN401  (anything)
 def is_plain(kind: type) -> bool:
     """Tell whether objects of a class are pickled by their attributes: no method says how."""
     is_own = any(of_class(kind, way) is not vars(object).get(way) for way in _WAYS)
-    return not (is_own or issubclass(kind, ModuleType))
+    return not (is_own or issubclass(kind, types.ModuleType))
 
 
 def state_of(value: object) -> dict[str, object]:
@@ -146,12 +148,47 @@ def state_of(value: object) -> dict[str, object]:
     ({'x': 1}, {})
     """
     slot = of_class(type(value), "__dict__")
-    if type(slot) is not GetSetDescriptorType:
+    if type(slot) is not types.GetSetDescriptorType:
         return {}
     if kind_module(slot.__objclass__).partition(".")[0] in sys.stdlib_module_names:
         return {}
     found = slot.__get__(value, type(value))
     return found if type(found) is dict else {}
+
+
+#: Names in a ``__getstate__`` that only copies attributes.
+_COPYING = {"vars", "dict", "copy", "__dict__"}
+
+
+def attributes_of(value: object) -> dict[str, object] | None:
+    """Return the attributes that are pickled of an instance, slots included; None if code decides.
+
+    A ``__getstate__`` that only copies attributes and replaces some is asked, with a copy.
+    """
+    kind, state = type(value), state_of(value)
+    if is_plain(kind):
+        return {**state, **_slots_of(value)}
+    way = of_class(kind, "__getstate__")
+    if type(way) is not types.FunctionType or not _COPYING.isdisjoint(state):
+        return None
+    code, steps = way.__code__, [str(step) for step in dis.get_instructions(way)]
+    reads = any("BINARY_SUBSCR" in step or "argrepr='[]'" in step for step in steps)
+    if reads or code.co_argcount != 1 or code.co_freevars or {*code.co_names} - _COPYING:
+        return None
+    with suppress(Exception):
+        found = way(types.SimpleNamespace(**state))
+        return found if type(found) is dict else None
+    return None
+
+
+def _slots_of(value: object) -> dict[str, object]:
+    found = dict[str, object]()
+    for own in map(own_names, bases_of(type(value))):
+        for name, slot in own.items() if "__slots__" in own else ():
+            if type(slot) is types.MemberDescriptorType:
+                with suppress(AttributeError):  # not filled
+                    found.setdefault(name, slot.__get__(value, type(value)))
+    return found
 
 
 def is_known(value: object) -> bool:

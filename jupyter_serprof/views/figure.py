@@ -71,10 +71,7 @@ def figure(doc: Trace | Sweep, *, dark: bool = False) -> Figure:
     dark
         Draw on near black instead of white.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        960 pixels wide at 100 dpi, with an Agg canvas; pyplot does not know it.
+    960 pixels wide at 100 dpi, with an Agg canvas; pyplot does not know it.
     """
     with _own_settings():
         return _drawn(sheet_of(doc, dark=dark))
@@ -94,10 +91,7 @@ def png(
     is_brief
         Leave out what is said in words elsewhere: legend, findings, rates.
 
-    Returns
-    -------
-    bytes
-        A PNG, 960 pixels wide, that contains its own description (`alt_text`).
+    A PNG, 960 pixels wide, that contains its own description (`alt_text`).
     """
     sheet = sheet_of(doc, dark=dark, most_rows=most_rows, is_brief=is_brief)
     return png_of(sheet, alt_text(doc))

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
+import pandas as pd
 import pytest
 
 from jupyter_serprof import span
@@ -196,6 +197,38 @@ def _raises(error: BaseException) -> Any:
     return Value()
 
 
+class Node:
+    """An object with slots."""
+
+    __slots__ = ("lk",)
+
+
+class Copying:
+    """An object that leaves one attribute out of its pickle."""
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "items": None}
+
+
+def _node() -> Node:
+    node: Any = Node()
+    node.lk = threading.Lock()
+    return node
+
+
+def _copying() -> Copying:
+    own: Any = Copying()
+    own.items, own.cfg = [threading.Lock()], {"x": {1: threading.Lock()}}
+    return own
+
+
+def _local() -> object:
+    class Local:
+        pass
+
+    return Local()
+
+
 def unpicklable(recording: Recording) -> Finding:
     (found,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
     return found
@@ -276,7 +309,7 @@ def test_nothing_of_the_value_runs_while_its_culprit_is_searched(
 
     assert len(asked) == 2 * alone
     finding = unpicklable(recording)
-    assert finding.title == "`value[0]['own'][0]` cannot be pickled"
+    assert finding.title == "part `[0]['own'][0]` of the value cannot be pickled"
     assert finding.remedy == ""  # whose value it is nobody knows
 
 
@@ -310,8 +343,23 @@ def test_a_culprit_is_told_from_the_first_that_has_a_name(
         ((1, _generator()), "rows", "`rows[1]` cannot be pickled", ""),
         ({"db.lock": threading.Lock()}, "cfg", "`cfg['db.lock']` cannot be pickled", "import copy"),
         ({"a": [{"lk": threading.Lock()}]}, "cfg", "`cfg['a'][0]['lk']` cannot be", "import copy"),
-        ([1, threading.Lock()], "", "`value[1]` cannot be pickled", ""),
+        ([1, threading.Lock()], "", "part `[1]` of the value cannot be pickled", ""),
         (_generator(), "", "a value of type `generator` cannot be pickled", ""),
+        (_node(), "node", "`node.lk` cannot be pickled", "import copy"),
+        (_local(), "own", "`own` cannot be pickled", "import cloudpickle; data = "),
+        (_copying(), "own", "`own.cfg['x'][1]` cannot be pickled", "import copy"),
+        (
+            [[threading.Lock()], {"x": {1: threading.Lock()}}],
+            "two",
+            "`two[0][0]` cannot be pickled, and 1 more",
+            "import copy",
+        ),
+        (
+            pd.DataFrame({"a": [1, 2], "b": [threading.Lock(), 2]}),
+            "frame",
+            "`frame['b']` cannot be pickled",
+            "to_send = frame.drop(columns=['b'])",
+        ),
         (
             {"MY_NAME": _generator()},
             "NAME",
@@ -326,6 +374,11 @@ def test_a_culprit_is_told_from_the_first_that_has_a_name(
         "deep inside",
         "without a name",
         "itself",
+        "in slots",
+        "of a local class",
+        "behind a state that leaves another out",
+        "two",
+        "in a column",
         "NAME",
     ],
 )
@@ -336,7 +389,7 @@ def test_a_remedy_is_a_line_that_runs_or_none(
     if name:
         monkeypatch.setattr(sys.modules["__main__"], name, value, raising=False)
 
-    with pytest.raises(TypeError), Recording("x", detail=False) as recording:
+    with pytest.raises((TypeError, AttributeError)), Recording("x", detail=False) as recording:
         pickle.dumps(value)
 
     found = unpicklable(recording)
@@ -345,7 +398,7 @@ def test_a_remedy_is_a_line_that_runs_or_none(
     assert bool(found.remedy) == bool(remedy)
     names, before = {name: value}, repr(value)
     exec(found.remedy, names)  # noqa: S102  (as who pastes it)
-    assert not remedy or pickle.dumps(names.get("to_send", value))
+    assert not remedy or names.get("data") or pickle.dumps(names.get("to_send", value))
     assert "to_send" not in names or repr(value) == before
 
 
