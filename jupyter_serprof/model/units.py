@@ -207,10 +207,7 @@ def column(values: Sequence[int], total: float, decimals: int, unit: float) -> l
     unit
         What one of the printed unit is, in ns: ``ColumnUnit.unit_ns``.
 
-    Returns
-    -------
-    list of str
-        (n,) texts, in the order of ``values``.
+    (n,) texts, in the order of ``values``.
     """
     parts = column_digits(values, last_digits(total, decimals, unit), decimals, unit)
     return [

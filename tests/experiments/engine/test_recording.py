@@ -197,38 +197,6 @@ def _raises(error: BaseException) -> Any:
     return Value()
 
 
-class Node:
-    """An object with slots."""
-
-    __slots__ = ("lk",)
-
-
-class Copying:
-    """An object that leaves one attribute out of its pickle."""
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**vars(self), "items": None}
-
-
-def _node() -> Node:
-    node: Any = Node()
-    node.lk = threading.Lock()
-    return node
-
-
-def _copying() -> Copying:
-    own: Any = Copying()
-    own.items, own.cfg = [threading.Lock()], {"x": {1: threading.Lock()}}
-    return own
-
-
-def _local() -> object:
-    class Local:
-        pass
-
-    return Local()
-
-
 def unpicklable(recording: Recording) -> Finding:
     (found,) = [one for one in recording.trace.findings if one.rule == "pickle.unpicklable"]
     return found
@@ -345,9 +313,6 @@ def test_a_culprit_is_told_from_the_first_that_has_a_name(
         ({"a": [{"lk": threading.Lock()}]}, "cfg", "`cfg['a'][0]['lk']` cannot be", "import copy"),
         ([1, threading.Lock()], "", "part `[1]` of the value cannot be pickled", ""),
         (_generator(), "", "a value of type `generator` cannot be pickled", ""),
-        (_node(), "node", "`node.lk` cannot be pickled", "import copy"),
-        (_local(), "own", "`own` cannot be pickled", "import cloudpickle; data = "),
-        (_copying(), "own", "`own.cfg['x'][1]` cannot be pickled", "import copy"),
         (
             [[threading.Lock()], {"x": {1: threading.Lock()}}],
             "two",
@@ -367,20 +332,6 @@ def test_a_culprit_is_told_from_the_first_that_has_a_name(
             "NAME['MY_NAME'] = list(",
         ),
     ],
-    ids=[
-        "in a list",
-        "in a tuple",
-        "a key with a dot",
-        "deep inside",
-        "without a name",
-        "itself",
-        "in slots",
-        "of a local class",
-        "behind a state that leaves another out",
-        "two",
-        "in a column",
-        "NAME",
-    ],
 )
 def test_a_remedy_is_a_line_that_runs_or_none(
     value: object, name: str, title: str, remedy: str, monkeypatch: pytest.MonkeyPatch
@@ -389,7 +340,7 @@ def test_a_remedy_is_a_line_that_runs_or_none(
     if name:
         monkeypatch.setattr(sys.modules["__main__"], name, value, raising=False)
 
-    with pytest.raises((TypeError, AttributeError)), Recording("x", detail=False) as recording:
+    with pytest.raises(TypeError), Recording("x", detail=False) as recording:
         pickle.dumps(value)
 
     found = unpicklable(recording)
@@ -398,7 +349,7 @@ def test_a_remedy_is_a_line_that_runs_or_none(
     assert bool(found.remedy) == bool(remedy)
     names, before = {name: value}, repr(value)
     exec(found.remedy, names)  # noqa: S102  (as who pastes it)
-    assert not remedy or names.get("data") or pickle.dumps(names.get("to_send", value))
+    assert not remedy or pickle.dumps(names.get("to_send", value))
     assert "to_send" not in names or repr(value) == before
 
 
