@@ -7,7 +7,6 @@ of users answer with anything, and raise. What the type itself says needs none o
 What was written is the better size; this one is for values that were not written yet.
 """
 
-import dis
 import functools
 import sys
 import types
@@ -156,29 +155,9 @@ def state_of(value: object) -> dict[str, object]:
     return found if type(found) is dict else {}
 
 
-#: Names in a ``__getstate__`` that only copies attributes.
-_COPYING = {"vars", "dict", "copy", "__dict__"}
-
-
 def attributes_of(value: object) -> dict[str, object] | None:
-    """Return the attributes that are pickled of an instance, slots included; None if code decides.
-
-    A ``__getstate__`` that only copies attributes and replaces some is asked, with a copy.
-    """
-    kind, state = type(value), state_of(value)
-    if is_plain(kind):
-        return {**state, **_slots_of(value)}
-    way = of_class(kind, "__getstate__")
-    if type(way) is not types.FunctionType or not _COPYING.isdisjoint(state):
-        return None
-    code, steps = way.__code__, [str(step) for step in dis.get_instructions(way)]
-    reads = any("BINARY_SUBSCR" in step or "argrepr='[]'" in step for step in steps)
-    if reads or code.co_argcount != 1 or code.co_freevars or {*code.co_names} - _COPYING:
-        return None
-    with suppress(Exception):
-        found = way(types.SimpleNamespace(**state))
-        return found if type(found) is dict else None
-    return None
+    """Return the attributes of an instance that are pickled, with slots; None if code decides."""
+    return {**state_of(value), **_slots_of(value)} if is_plain(type(value)) else None
 
 
 def _slots_of(value: object) -> dict[str, object]:

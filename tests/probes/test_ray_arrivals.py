@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import ray  # noqa: F401  (is there wherever tasks were sent)
 
 from jupyter_serprof.probes.ray.arrivals import Arrivals
 
