@@ -15,7 +15,6 @@ from jupyter_serprof.magics.options import SERPROF, Options, Range, Syntax, help
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.magics.typed import Code, Typed, tried, usage_errors
 from jupyter_serprof.model import Sweep, Trace, UsageError
-from jupyter_serprof.model.units import without_literals
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -80,7 +79,6 @@ def _run(typed: Typed, code: Code) -> None:
         measure(typed, _trip(options, code.call()))
         return
     first = api.record(options.title, detail=options.detail, live=typed.tell)
-    first.code = without_literals(options.code)
     value, is_value = subject_of(
         typed, code, first, lambda trace: trace if before is None else api.stopped(before, trace)
     )

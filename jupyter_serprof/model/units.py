@@ -207,7 +207,10 @@ def column(values: Sequence[int], total: float, decimals: int, unit: float) -> l
     unit
         What one of the printed unit is, in ns: ``ColumnUnit.unit_ns``.
 
-    (n,) texts, in the order of ``values``.
+    Returns
+    -------
+    list of str
+        (n,) texts, in the order of ``values``.
     """
     parts = column_digits(values, last_digits(total, decimals, unit), decimals, unit)
     return [

@@ -71,7 +71,10 @@ def figure(doc: Trace | Sweep, *, dark: bool = False) -> Figure:
     dark
         Draw on near black instead of white.
 
-    960 pixels wide at 100 dpi, with an Agg canvas; pyplot does not know it.
+    Returns
+    -------
+    matplotlib.figure.Figure
+        960 pixels wide at 100 dpi, with an Agg canvas; pyplot does not know it.
     """
     with _own_settings():
         return _drawn(sheet_of(doc, dark=dark))
@@ -91,7 +94,10 @@ def png(
     is_brief
         Leave out what is said in words elsewhere: legend, findings, rates.
 
-    A PNG, 960 pixels wide, that contains its own description (`alt_text`).
+    Returns
+    -------
+    bytes
+        A PNG, 960 pixels wide, that contains its own description (`alt_text`).
     """
     sheet = sheet_of(doc, dark=dark, most_rows=most_rows, is_brief=is_brief)
     return png_of(sheet, alt_text(doc))

@@ -40,9 +40,15 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
     width
         Columns that no line goes beyond, at least 40. Default: 100.
 
-    Lines without colours or control characters, without a newline at the end.
+    Returns
+    -------
+    str
+        Lines without colours or control characters, without a newline at the end.
 
-    Raises ``UsageError``: If there is no view of that name.
+    Raises
+    ------
+    UsageError
+        If there is no view of that name.
 
     Notes
     -----

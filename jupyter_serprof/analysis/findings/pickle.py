@@ -50,13 +50,8 @@ _NOT_FOUND = ("AttributeError", "PicklingError")
 _BY_VALUE = f"data = cloudpickle.dumps({NAME})   # functions and classes travel by value"
 #: The last attribute of a path, with what is below it.
 _LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)(?:\[[^\]]*\])*$")
-#: Behind a class whose objects have more than a dict, or say what is pickled of them.
-_WITH = " with __"
-#: Behind the type of what is not found by the name of its class; a column of a frame of pandas.
-_NO_MODULE, _COLUMN_KIND = " that no module has", "column in a DataFrame"
-_COLUMN = re.compile(r"[A-Za-z_]\w*\[('(?:[^'\\]|\\.)*'|\d+)\]")
-#: The search for culprits ends after so many: there may be more.
-_MOST_CULPRITS = 10
+#: Behind a class whose objects have more than a dict.
+WITH_SLOTS = " with __slots__"
 _MADE_ANEW = {"lock": "threading.Lock()", "RLock": "threading.RLock()"}
 #: What culprits call one that can be opened again by its path.
 _FILE = "file"
@@ -213,96 +208,58 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
         return
     kind, span = text(spans[refused[-1]], "error"), spans[refused[-1]]
     is_by_name = span.stage == "pickle.dumps" and not span.name.startswith("cloudpickle")
-    paths = next((paths for span in spans if (paths := text(span, "culprit"))), "").split("\n")
-    kinds = next((names for span in spans if (names := text(span, "culprit_type"))), "").split("\n")
-    path, of_kind = paths[0], kinds[0]
+    path = next((path for span in spans if (path := text(span, "culprit"))), "")
+    of_kind = next((name for span in spans if (name := text(span, "culprit_type"))), "")
+    shown = path if path[:1].isidentifier() else f"value{path}"
     plain = _BY_VALUE if is_by_name and kind in _NOT_FOUND else f"{_ASK}of it cannot be pickled"
-    what = f"a value of type `{of_kind.partition(' that ')[0]}`"
-    if path:
-        is_named = path[:1].isidentifier()
-        what = path_text(path) if is_named else f"part {path_text(path)} of the value"
-    known = [one if one[:1].isidentifier() else NAME + one for one in paths]
-    parts = list(zip(known, kinds, strict=False))
-    remedy, why = without_parts(parts) if of_kind else (plain, "")
+    what = path_text(shown) if path else f"a value of type `{of_kind}`"
+    known = path if shown == path else NAME + path
+    remedy, why = without_part(known, of_kind) if of_kind else (plain, "")
     is_of_dask = any(one.stage == "dask.serialize" for one in spans)
     if of_kind == "lock" and path.isidentifier() and is_of_dask:
         remedy = f'from distributed import Lock; {path} = Lock("{path}")   # one for all workers'
     yield Finding(
         "pickle.unpicklable",
         "warn",
-        refused_text(what, parts) if of_kind else f"a pickle failed with `{kind}`",
-        {"error": kind, "attempts": len(refused), **({"path": path} if path else {})},
+        f"{what} cannot be pickled" if of_kind else f"a pickle failed with `{kind}`",
+        {"error": kind, "attempts": len(refused), **({"path": shown} if path else {})},
         remedy,
         spans=tuple(refused[-1:]),
         because=why,
     )
 
 
-def refused_text(what: str, parts: Sequence[tuple[str, str]]) -> str:
-    """Say that something cannot be pickled, and how many other parts cannot."""
-    return f"{what} cannot be pickled" + f", and {len(parts) - 1} more" * (len(parts) > 1)
-
-
-def without_parts(parts: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """Return a line that leaves all parts out, each a path and its type, and why."""
-    line, because = _without_part(*parts[0])
-    roots = {_root(path) for path, _ in parts}
-    if len(roots) > 1:
-        return "", because
-    if all(kind == "function" or kind.endswith(_NO_MODULE) for _, kind in parts):
-        return line, because
-    columns = [_COLUMN.fullmatch(path) for path, kind in parts if kind == _COLUMN_KIND]
-    names = [column[1] for column in columns if column]
-    if len(names) == len(parts):
-        dropped = f"to_send = {roots.pop()}.drop(columns=[{', '.join(names)}])"
-        return f"{dropped}   # a copy without what cannot be pickled", because.partition(":")[0]
-    return (line if len(parts) == 1 else _copied(parts)), because
-
-
-def _root(path: str) -> str:
-    return re.split(r"[.[]", path, maxsplit=1)[0]
-
-
-def _copied(parts: Sequence[tuple[str, str]]) -> str:
-    """Return a line that copies what holds some parts; nothing if a copy may leave them in."""
-    nothing = [
-        f"id({path}): None"
-        for path, kind in parts
-        if is_code(path.replace(NAME, "name")) and path != _root(path) and " in a " not in kind
-    ]
-    if len(nothing) < len(parts) or len(parts) >= _MOST_CULPRITS:
-        return ""
-    copy = f"import copy; to_send = copy.deepcopy({_root(parts[0][0])}, {{{', '.join(nothing)}}})"
-    return f"{copy}   # a copy with None in {'its place' if len(parts) == 1 else 'their places'}"
-
-
-def _without_part(path: str, kind: str) -> tuple[str, str]:
+def without_part(path: str, kind: str) -> tuple[str, str]:
     """Return a line that leaves a part out (by its class, or out of what holds it), and why."""
-    copied = _copied([(path, kind)])
     because, (kind, _, owner) = f"it is a {kind}", kind.partition(" of ")
-    can_paste = is_code(path.replace(NAME, "name")) and " in a " not in because
+    has_slots, owner = owner.endswith(WITH_SLOTS), owner.removesuffix(WITH_SLOTS)
+    can_paste = is_code(path.replace(NAME, "name")) and not kind.endswith(" in a tuple")
     is_in_class = kind == _FILE and not (path.isidentifier() or path.endswith("]"))
     if kind in _BY_OTHER and can_paste and not is_in_class:
         return _BY_OTHER[kind].format(path), because
     if kind == "function":
         because += " without a module that has it by its name"
-    if kind.endswith(_NO_MODULE):
-        because = f"{because} by the name of its class"
-    if (kind == "function" and can_paste) or kind.endswith(_NO_MODULE):
-        return _BY_VALUE.replace(NAME, _root(path)), because
+    whole = re.split(r"[.[]", path, maxsplit=1)[0]
+    if kind == "function" and can_paste:
+        return _BY_VALUE.replace(NAME, whole), because
     attribute = _LAST_ATTRIBUTE.search(path)
-    if copied and (attribute is None or not owner or _WITH in owner):
-        return copied, because
-    if attribute is None or not owner or "." in owner:  # nobody edits the class of a library
+    if attribute is None and path.endswith("]") and can_paste:
+        made = f"import copy; to_send = copy.deepcopy({whole}, {{id({path}): None}})"
+        return f"{made}   # a copy with None in its place", because
+    if attribute is None or "." in owner:  # nobody edits the class of a library
         instead = _INSTEAD.get(kind, "send what it is made from")
         return "", f"{because}: {instead} instead"
-    name, home = attribute[1], f"at home in the class {owner}"
+    name, home = attribute[1], f"at home in the class {owner}" if owner else "at home in its class"
     if not can_paste:
         return "", f"{because}: leave it out in `__getstate__`, make it anew in `__setstate__`"
     is_itself = attribute.end(1) == len(path)
     made = _MADE_ANEW.get(kind, "") if is_itself else ""
     other = f"self.{name}.name" if kind == _FILE and is_itself else None
     state, fill = f"{{**vars(self), {name!r}: {other}}}", f"vars(self).update(state, {name}={made})"
+    if has_slots:
+        own = "**getattr(self, '__dict__', {}), **object.__getstate__(self)[1]"
+        state = f"(None, {{{own}, {name!r}: {other}}})"
+        fill = f"[setattr(self, *each) for each in {{**state[1], {name!r}: {made}}}.items()]"
     line = f"cls = type({path[: attribute.start()]}); cls.__getstate__ = lambda self: {state}"
     if made:
         line = f"import threading; {line}; cls.__setstate__ = lambda self, state: {fill}"

@@ -21,7 +21,10 @@ def limit_share(limit: str | float) -> float:
     limit
         A text in percent (``"10%"`` or ``"10"``), or a number as a share (``0.1``).
 
-    Raises ``UsageError``: For anything else, and for ``"0.1"``, which may mean two things.
+    Raises
+    ------
+    UsageError
+        For anything else, and for ``"0.1"``, which may mean two things.
 
     Examples
     --------
@@ -55,7 +58,10 @@ def check(comparison: Comparison, limit: str | float) -> str:
     Slower counts where the whole interval is above the limit and above the noise; also of pairs
     too few for a verdict: then each of them was slower by more.
 
-    What is unknown, for people: a wall time that may be slower by more, or not; else "".
+    Returns
+    -------
+    str
+        What is unknown, for people: a wall time that may be slower by more, or not; else "".
 
     Raises
     ------

@@ -84,11 +84,16 @@ def compare(
     is_paired
         The runs of both were made in turns, a pair for each repeat.
 
-    The wall time first, then the stages in the order of the road, for each point in common.
+    Returns
+    -------
+    Comparison
+        The wall time first, then the stages in the order of the road, for each point in common.
 
-    Raises ``UsageError``: If the documents have nothing in common that could be compared: two
-        kinds, no stage, or different code without one name. What ran in turns was put side by side
-        by the user.
+    Raises
+    ------
+    UsageError
+        If the documents have nothing in common that could be compared: two kinds, no stage, or
+        different code without one name. What ran in turns was put side by side by the user.
     """
     if not is_paired:
         samples.check_kinds(before, after, samples.ALIKE)

@@ -36,11 +36,17 @@ def bundle(
     view
         A name of ``text.VIEWS``, also handed to the front end.
 
-    ``text/plain``, ``image/png`` (base64) and the JSON document; width, height and alternative
-    text of the picture. Where no picture can be drawn there is none, and the document and the
-    text say why.
+    Returns
+    -------
+    (dict, dict)
+        ``text/plain``, ``image/png`` (base64) and the JSON document; width, height and alternative
+        text of the picture. Where no picture can be drawn there is none, and the document and the
+        text say why.
 
-    Raises ``UsageError``: If there is no view of that name.
+    Raises
+    ------
+    UsageError
+        If there is no view of that name.
 
     Notes
     -----

@@ -58,10 +58,16 @@ def html(doc: Trace | Sweep) -> str:
     doc
         A trace or a sweep; every span goes into the page.
 
-    HTML. Its policy allows the one script inside and no request of any kind. A reader without
-    scripts sees the picture and the text.
+    Returns
+    -------
+    str
+        HTML. Its policy allows the one script inside and no request of any kind. A reader without
+        scripts sees the picture and the text.
 
-    Raises ``DocumentError``: If the front end was not built (a source tree without ``uv sync``).
+    Raises
+    ------
+    DocumentError
+        If the front end was not built (a source tree without ``uv sync``).
 
     Notes
     -----

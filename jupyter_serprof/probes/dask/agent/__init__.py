@@ -336,7 +336,10 @@ def stop(token: str, server: Any, agent: Agent | None = None) -> dict[str, Any] 
 
     A client leaves the agent to a scheduler or worker beside it.
 
-    None where nothing was noted, or where another role of the process gives the report.
+    Returns
+    -------
+    dict or None
+        None where nothing was noted, or where another role of the process gives the report.
     """
     is_scheduler = _is_scheduler(server)
     with _LOCK:
