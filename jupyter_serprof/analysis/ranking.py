@@ -109,15 +109,9 @@ def is_comparable(times: Sequence[int]) -> bool:
 def matters(left_ns: Sequence[int], right_ns: Sequence[int], cost_ns: float = 0) -> bool:
     """Tell whether the times of two variants differ by as much as anybody should act on.
 
-    Parameters
-    ----------
-    left_ns, right_ns
-        The runs of each, alike cold or warm; `is_comparable` both.
-    cost_ns
-        What watching costs, the larger of `cost_of` of both.
+    ``left_ns``, ``right_ns``: The runs of each, alike cold or warm; `is_comparable` both.
+    ``cost_ns``: What watching costs, the larger of `cost_of` of both.
 
-    Notes
-    -----
     From five runs on the slowest one is left out, where the machine was busy meanwhile. Of the
     others the test of Mann and Whitney decides, at 1 %; fewer than five on a side have to be apart
     altogether, by a larger ratio than those of either or with middle ones of three times the other,

@@ -46,29 +46,19 @@ def whole_number(kind: int | None, size: int) -> int | None:
 class Place:
     """A place that is watched while a recording runs.
 
-    Attributes
-    ----------
-    path
-        ``module:attribute`` or ``module:Class.attribute``; the module must be imported already.
-    stage
-        Key of the stage that owns the time spent here, without the watched calls inside.
-    role
-        What `inside` of other places refers to.
-    inside
-        Another stage for calls made inside a place of a given role (the nearest one decides).
-    before, after, failed
-        Small functions that note sizes, or what was raised. They see the call; ``before`` may
-        replace its arguments by equivalent ones. If they fail, the call goes on, and it is counted.
-    faults
-        Whose page faults to note around the call: ``thread`` (0.9 us), ``process`` (1.6 us, sees
-        helper threads too) or none. Not where thousands of calls were short.
-    least_ns
-        Shorter calls leave no record: a wait that did not wait is called once for each task.
-    joins
-        Whether many short calls may be told as one (`joining`).
-    parted, whole
-        Of such a place: from what ``after`` noted to (kind, size), or None if the call must be told
-        by itself; and back, for the sizes of all calls of one kind.
+    ``path``: ``module:attribute`` or ``module:Class.attribute``; the module is imported already.
+    ``stage``: Key of the stage that owns the time spent here, without the watched calls inside.
+    ``role``: What `inside` of other places refers to.
+    ``inside``: Another stage for calls made inside a place of a role (the nearest one decides).
+    ``before``, ``after``, ``failed``: Small functions that note sizes, or what was raised. They see
+        the call; ``before`` may replace its arguments by equivalent ones. If they fail, the call
+        goes on, and it is counted.
+    ``faults``: Whose page faults to note around the call: ``thread`` (0.9 us), ``process`` (1.6 us,
+        sees helper threads too) or none. Not where thousands of calls were short.
+    ``least_ns``: Shorter calls leave no record: a wait that did not wait is called for each task.
+    ``joins``: Whether many short calls may be told as one (`joining`).
+    ``parted``, ``whole``: Of such a place: from what ``after`` noted to (kind, size), or None if
+        the call must be told by itself; and back, for the sizes of all calls of one kind.
     """
 
     path: str
@@ -92,10 +82,7 @@ class Place:
     def owner(self) -> tuple[Any, str]:
         """Return the object that holds the attribute, and the attribute's name.
 
-        Raises
-        ------
-        AttributeError, ImportError
-            If the installed version of the library has no such place.
+        Raises ``AttributeError``, ``ImportError``: If the installed version has no such place.
         """
         module_name, _, names = self.path.partition(":")
         *path, attribute = names.split(".")

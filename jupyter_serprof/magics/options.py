@@ -104,12 +104,8 @@ class Options:
 
     @property
     def title(self) -> str:
-        """What it is called while it runs: its code; against a document the name, if one is given.
-
-        Remedies and paths have it, so it must be the user's own.
-        """
-        name = (self.name or "").strip()
-        return name if name and self.compare is not None else without_literals(self.code)
+        """What it is called while it runs: its code. Remedies and paths have the names in it."""
+        return without_literals(self.code)
 
     def named(self, document: Made) -> Made:
         """Return a document under the name that was given, also in its headline."""

@@ -15,6 +15,7 @@ from jupyter_serprof.magics.options import SERPROF, Options, Range, Syntax, help
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.magics.typed import Code, Typed, tried, usage_errors
 from jupyter_serprof.model import Sweep, Trace, UsageError
+from jupyter_serprof.model.units import without_literals
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -79,6 +80,7 @@ def _run(typed: Typed, code: Code) -> None:
         measure(typed, _trip(options, code.call()))
         return
     first = api.record(options.title, detail=options.detail, live=typed.tell)
+    first.code = without_literals(options.code)
     value, is_value = subject_of(
         typed, code, first, lambda trace: trace if before is None else api.stopped(before, trace)
     )
@@ -108,7 +110,7 @@ def document_before(typed: Typed) -> Trace | Sweep | None:
         of other code.
     Raises ``DocumentError``: If the file cannot be read.
     """
-    given, title = typed.options.compare, typed.options.title
+    given, title = typed.options.compare, (typed.options.name or "").strip() or typed.options.title
     if given is None:
         return None
     known = typed.names.get(given)
@@ -156,7 +158,8 @@ def measure(
     """
     __tracebackhide__ = True
     live, options = typed.live, typed.options
-    experiment = experiment if before is None else api.Against(before, experiment)
+    if before is not None:
+        experiment = api.Against(before, experiment, options.named)
     try:
         show = live.show if live.is_seen and not options.quiet else None
         document = api.run(experiment, show, live=typed.tell)

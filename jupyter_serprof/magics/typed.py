@@ -84,10 +84,7 @@ class Typed:
     def finish_failed(self, document: Trace | Sweep) -> Exception | None:
         """Finish the document of code that failed: a file not written is told, not raised.
 
-        Returns
-        -------
-        Exception or None
-            What was told, if anything; the error of the code stays the one that propagates.
+        Gives what was told, if anything; the error of the code stays the one that propagates.
         """
         from IPython.core.error import UsageError as ShellUsageError
 

@@ -171,10 +171,7 @@ _LONGEST = 50_000_000
 def pack(values: Sequence[int | None]) -> object:
     """Return a column as a list, or packed when it is longer than ``PLAIN_LIMIT``.
 
-    Raises
-    ------
-    DocumentError
-        If a value is no int64; what counted it is wrong.
+    Raises ``DocumentError``: If a value is no int64; what counted it is wrong.
     """
     try:
         numbers = array("q", (_UNKNOWN if value is None else value for value in values))

@@ -51,10 +51,8 @@ def to_document(doc: Trace | Sweep) -> dict[str, object]:
 def from_document(data: object) -> Trace | Sweep:
     """Return the trace or sweep that JSON data describes.
 
-    Raises
-    ------
-    DocumentError
-        If the data is not a document of this package, is damaged, or is newer than this version.
+    Raises ``DocumentError``: If the data is not a document of this package, is damaged, or is newer
+        than this version.
     """
     checked = _checked(data)
     if checked["format"] == "serprof.sweep":

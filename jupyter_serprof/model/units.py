@@ -196,21 +196,10 @@ def column(values: Sequence[int], total: float, decimals: int, unit: float) -> l
     largest remainders (Hare's method), so that no number moves by a whole unit of its last digit.
     A measured zero stays ``0``, without decimals, and is thereby told from a small number.
 
-    Parameters
-    ----------
-    values
-        (n,) whole numbers, at least 0 each (ns).
-    total
-        Their sum.
-    decimals
-        Digits after the point.
-    unit
-        What one of the printed unit is, in ns: ``ColumnUnit.unit_ns``.
-
-    Returns
-    -------
-    list of str
-        (n,) texts, in the order of ``values``.
+    ``values``: (n,) whole numbers, at least 0 each (ns); the texts have their order.
+    ``total``: Their sum.
+    ``decimals``: Digits after the point.
+    ``unit``: What one of the printed unit is, in ns: ``ColumnUnit.unit_ns``.
     """
     parts = column_digits(values, last_digits(total, decimals, unit), decimals, unit)
     return [

@@ -9,9 +9,10 @@ What was written is the better size; this one is for values that were not writte
 
 import functools
 import sys
+import types
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
-from types import GetSetDescriptorType, ModuleType
 from typing import Any, TypeGuard, TypeVar, overload
 
 T = TypeVar("T")
@@ -132,7 +133,7 @@ def of_class(kind: type, name: str) -> Any:  # noqa: ANN401  (anything)
 def is_plain(kind: type) -> bool:
     """Tell whether objects of a class are pickled by their attributes: no method says how."""
     is_own = any(of_class(kind, way) is not vars(object).get(way) for way in _WAYS)
-    return not (is_own or issubclass(kind, ModuleType))
+    return not (is_own or issubclass(kind, types.ModuleType))
 
 
 def state_of(value: object) -> dict[str, object]:
@@ -146,12 +147,28 @@ def state_of(value: object) -> dict[str, object]:
     ({'x': 1}, {})
     """
     slot = of_class(type(value), "__dict__")
-    if type(slot) is not GetSetDescriptorType:
+    if type(slot) is not types.GetSetDescriptorType:
         return {}
     if kind_module(slot.__objclass__).partition(".")[0] in sys.stdlib_module_names:
         return {}
     found = slot.__get__(value, type(value))
     return found if type(found) is dict else {}
+
+
+def attributes_of(value: object) -> dict[str, object] | None:
+    """Return the attributes of an instance that are pickled, with slots; None if code decides."""
+    return {**state_of(value), **slots_of(value)} if is_plain(type(value)) else None
+
+
+def slots_of(value: object) -> dict[str, object]:
+    """Return what the slots of an instance hold, by name; those of its class come first."""
+    found = dict[str, object]()
+    for own in map(own_names, bases_of(type(value))):
+        for name, slot in own.items() if "__slots__" in own else ():
+            if type(slot) is types.MemberDescriptorType:
+                with suppress(AttributeError):  # not filled
+                    found.setdefault(name, slot.__get__(value, type(value)))
+    return found
 
 
 def is_known(value: object) -> bool:

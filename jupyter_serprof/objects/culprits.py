@@ -25,12 +25,17 @@ from jupyter_serprof.model.units import is_code
 from jupyter_serprof.objects.ask import (
     bases_of,
     is_a,
+    is_array,
     is_exactly,
+    is_of,
+    is_plain,
     kind_module,
     kind_name,
     notebook_name,
+    of_class,
     own_names,
 )
+from jupyter_serprof.objects.labels import is_by_value
 from jupyter_serprof.objects.picklers import CountingFile, OutOfTime, careful
 from jupyter_serprof.objects.walk import Part, parts_of
 
@@ -49,8 +54,12 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TOO_DEEP = "nested too deeply"
 #: Behind the type of what nobody can replace or delete in its place.
 _IN_TUPLE = " in a tuple"
-#: Before the class that has it as an attribute.
-_OF = " of "
+#: Behind the type of what is not found by the name of its class.
+_NO_MODULE = " that no module has"
+_NOT_FOUND = re.compile(r"\w+Error: Can't (pickle|get) (local object|<)")
+_COLUMN = "column in a DataFrame"
+#: Before the class that has it as an attribute, and before one that copies itself.
+_OF, _IN = " of ", " in a "
 #: What has attributes, and is no class of the user.
 _UNNAMED = (functools.partial, types.MethodType, types.ModuleType)
 #: A file that can be opened again by its path, and the types that it may have.
@@ -93,10 +102,7 @@ def find_culprits(
         pickle itself.
     ``is_careful``: Run no reducers of the user for that: those that raise are not found.
 
-    Returns
-    -------
-    list of Culprit
-        At most 10; empty if everything can be pickled or time ran out before the first.
+    At most 10; empty if everything can be pickled or time ran out before the first.
     """
     search = _Search(time.monotonic() + seconds, takes_functions, is_careful)
     with suppress(OutOfTime):
@@ -184,18 +190,23 @@ class _Search:
         parts = list(in_time) if len(above) < _DEPTH else []
         if error != _TOO_DEEP or len(parts) > _CHAIN_PARTS or is_a(value, dict):
             for step, part, why in self._failing(parts):
-                if id(part) not in above and part is not value:
-                    inside = _IN_TUPLE if is_a(value, tuple) and step[:1] == "[" else ""
-                    if step[1:].isidentifier() and not is_a(value, (type, *_UNNAMED)):
-                        inside = f"{_OF}{_owner_name(type(value))}"
-                        if "." in inside and place.startswith(_OF) and "." not in place:
-                            break  # an object of a library in one of the user, who has it whole
+                if is_of(value, "pandas", "DataFrame") and step[:1] == "[":
+                    kind = _COLUMN + _IN_TUPLE * (place == _IN_TUPLE)
+                    self.found.append(Culprit(path + step, kind, why))
+                elif id(part) not in above and part is not value:
+                    inside = _place_in(value, step, place)
+                    if "." in inside and place.startswith(_OF) and "." not in place:
+                        break  # an object of a library in one of the user, who has it whole
                     self.descend(part, path + step, why, (*above, id(value)), inside)
         if len(self.found) == count:
             place_on_disk = getattr(value, "name", None) if is_exactly(value, _FILES) else None
             is_file = type(place_on_disk) is str and Path(place_on_disk).is_file()
             kind = FILE if is_file else kind_name(type(value))
-            self.found.append(Culprit(path, kind + place, error))
+            is_unknown = not self.takes_functions and _NOT_FOUND.match(error)
+            kind += _NO_MODULE * (kind != "function") if is_unknown else place
+            self.found.append(Culprit(path, kind, error))
+        elif not self.takes_functions and is_by_value(type(value)) and self.error_of(type(value)):
+            self.found.append(Culprit(path, kind_name(type(value)) + _NO_MODULE, error))
         if len(self.found) >= _CULPRITS:
             raise OutOfTime
 
@@ -212,6 +223,18 @@ class _Search:
             yield from self._failing(parts[middle:])
 
 
+def _place_in(value: object, step: str, place: str) -> str:
+    """Say what a part is in that stands at a place, as far as it decides what to do about it."""
+    if place.startswith(_IN) and place != _IN_TUPLE:
+        return place
+    copies_itself = of_class(type(value), "__deepcopy__") and not is_array(value)
+    if copies_itself or is_a(value, type):  # a deep copy may not go into it
+        return _IN + kind_name(type(value))
+    if step[1:].isidentifier() and not is_a(value, _UNNAMED):
+        return _OF + _owner_name(type(value))
+    return _IN_TUPLE if is_a(value, tuple) and step[:1] == "[" else ""
+
+
 def _owner_name(kind: type) -> str:
     """Return the name of a class, with its module where it is of a library, not of the user."""
     name, module = kind_name(kind), kind_module(kind)
@@ -220,7 +243,8 @@ def _owner_name(kind: type) -> str:
     if is_library and module != "__main__":
         return f"{module}.{name}"
     has_slots = any(own_names(base).get("__slots__") for base in bases_of(kind))
-    return f"{name} with __slots__" if has_slots else name
+    state = "__slots__" if has_slots else "" if is_plain(kind) else "__getstate__"
+    return f"{name} with {state}" if state else name
 
 
 def _pickler(deadline: float, base: Any) -> pickle.Pickler:  # noqa: ANN401  (a class)

@@ -54,10 +54,7 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
 
     ``value``: What was pickled; None where only the pickle is there.
 
-    Returns
-    -------
-    Look or None
-        None for small pickles. The bytes by kind are None before protocol 4 and for many payloads.
+    None for small pickles. The bytes by kind are None before protocol 4 and for many payloads.
     """
     data = data if type(data) is bytes else memoryview(data).cast("B")
     size = len(data)

@@ -20,7 +20,8 @@ from operator import or_
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.machine import Buffer
-from jupyter_serprof.objects.ask import is_a, is_known, is_plain, kind_module, state_of
+from jupyter_serprof.objects import ask
+from jupyter_serprof.objects.ask import is_a, is_known, kind_module
 
 #: The C pickler hands payloads of at least this size to ``write`` on their own, without a copy.
 _OWN_WRITE_BYTES = 64 * 1024
@@ -247,7 +248,8 @@ def careful(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
             is_trusted = kind_module(kind).partition(".")[0] in _TRUSTED or is_known(value)
             if is_trusted or issubclass(kind, types.FunctionType | type):
                 return above(self, value)
-            return object, (state_of(value), _contents(value)) if is_plain(kind) else ()
+            state = ask.attributes_of(value)
+            return object, () if state is None else (kind, state, _contents(value))
 
     return Careful
 

@@ -66,6 +66,8 @@ def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN
     elif not ask.is_a(value, _CLOSED):
         if ask.is_of(value, "pandas", "DataFrame") and ask.is_known(value):
             yield from ((f"[{_key(name)}]", column.to_numpy()) for name, column in value.items())
+        elif ask.is_of(value, "pandas", "Series") and ask.is_known(value):
+            yield ".values", value.to_numpy()
         else:
             yield from _attributes(value)
         if takes_functions and is_by_value(type(value)):
@@ -92,12 +94,7 @@ def _attributes(value: object) -> Iterator[Part]:
     own = object.__getattribute__  # whatever the class makes of it
     with suppress(AttributeError):
         yield from ((f".{name}", part) for name, part in own(value, "__dict__").items())
-    for kind in ask.bases_of(type(value)):
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            with suppress(AttributeError):  # not filled
-                if name not in ("__dict__", "__weakref__"):
-                    yield f".{name}", own(value, name)
+    yield from ((f".{name}", part) for name, part in ask.slots_of(value).items())
 
 
 def is_small_atom(value: object) -> bool:

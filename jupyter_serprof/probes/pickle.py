@@ -118,7 +118,7 @@ def keep_refused(error: BaseException, args: Sequence[object], *, takes_function
         _REFUSED.extend((_mark_of(error), value, takes_functions) for value in args[:1])
 
 
-def refused_part(error: BaseException | None) -> Culprit | None:
+def refused_parts(error: BaseException | None) -> list[Culprit]:
     """Return what the pickle stumbled over that raised an error or its cause, and let it go.
 
     No reducer of the user runs for that, and it takes 0.3 s at most.
@@ -131,11 +131,12 @@ def refused_part(error: BaseException | None) -> Culprit | None:
         for _, value, takes in [one for one in last[::-1] if one[0] == _mark_of(error)]:
             is_of_ray = type(value) is list and len(value) == 1 and not notebook_name(value)
             part = value[0] if is_of_ray else value
-            for found in find_culprits(part, "", _SECONDS, takes_functions=takes, is_careful=True):
-                return found._replace(path=below_global(found.path))
+            found = find_culprits(part, "", _SECONDS, takes_functions=takes, is_careful=True)
+            if found:
+                return [one._replace(path=below_global(one.path)) for one in found]
         cause = _CAUSE(error, type(error))
         error = _CONTEXT(error, type(error)) if cause is None else cause
-    return None
+    return []
 
 
 def complete_pickles(drafts: Iterable[Draft]) -> None:

@@ -194,16 +194,10 @@ def import_timeline(
     name
         What the document calls it; None takes the name of the file.
 
-    Returns
-    -------
-    Trace
-        Steps of tasks on lanes of workers. What the caller did between its calls is not in these
-        files: it is taken to wait, so that the steps of the workers own the wall time.
+    Steps of tasks on lanes of workers. What the caller did between its calls is not in these
+    files: it is taken to wait, so that the steps of the workers own the wall time.
 
-    Raises
-    ------
-    DocumentError
-        If it is no timeline that is known, or is damaged.
+    Raises ``DocumentError``: If it is no timeline that is known, or is damaged.
     """
     file = Path(source) if isinstance(source, str | os.PathLike) else None
     title = file.name if file else "timeline"

@@ -64,17 +64,10 @@ def sheet_of(
 def figure(doc: Trace | Sweep, *, dark: bool = False) -> Figure:
     """Draw a document with matplotlib.
 
-    Parameters
-    ----------
-    doc
-        A trace (its waterfall) or a sweep (its round trips, cold and warm).
-    dark
-        Draw on near black instead of white.
+    ``doc``: A trace (its waterfall) or a sweep (its round trips, cold and warm).
+    ``dark``: Draw on near black instead of white.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        960 pixels wide at 100 dpi, with an Agg canvas; pyplot does not know it.
+    960 pixels wide at 100 dpi, with an Agg canvas; pyplot does not know it.
     """
     with _own_settings():
         return _drawn(sheet_of(doc, dark=dark))
@@ -85,19 +78,11 @@ def png(
 ) -> bytes:
     """Return the picture of a document as a small PNG, the same bytes every time.
 
-    Parameters
-    ----------
-    doc, dark
-        As for `figure`.
-    most_rows
-        Further stages of a trace are drawn as one row; at least 2.
-    is_brief
-        Leave out what is said in words elsewhere: legend, findings, rates.
+    ``doc``, ``dark``: As for `figure`.
+    ``most_rows``: Further stages of a trace are drawn as one row; at least 2.
+    ``is_brief``: Leave out what is said in words elsewhere: legend, findings, rates.
 
-    Returns
-    -------
-    bytes
-        A PNG, 960 pixels wide, that contains its own description (`alt_text`).
+    A PNG, 960 pixels wide, that contains its own description (`alt_text`).
     """
     sheet = sheet_of(doc, dark=dark, most_rows=most_rows, is_brief=is_brief)
     return png_of(sheet, alt_text(doc))

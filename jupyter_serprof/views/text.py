@@ -31,24 +31,13 @@ VIEWS = (
 def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = None) -> str:
     """Return a document as text: headline, facts, bars, findings, remarks and tables.
 
-    Parameters
-    ----------
-    doc
-        A trace or a sweep.
-    view
-        A name of ``VIEWS``; ``"table"`` leaves out the bars. Default: bars and table.
-    width
-        Columns that no line goes beyond, at least 40. Default: 100.
+    ``doc``: A trace or a sweep.
+    ``view``: A name of ``VIEWS``; ``"table"`` leaves out the bars. Default: bars and table.
+    ``width``: Columns that no line goes beyond, at least 40. Default: 100.
 
-    Returns
-    -------
-    str
-        Lines without colours or control characters, without a newline at the end.
+    Lines without colours or control characters, without a newline at the end.
 
-    Raises
-    ------
-    UsageError
-        If there is no view of that name.
+    Raises ``UsageError``: If there is no view of that name.
 
     Notes
     -----

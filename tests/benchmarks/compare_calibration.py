@@ -1,8 +1,7 @@
 """How often a comparison raises a false alarm, and how often it finds a true change.
 
 Real code of one workload (dicts, bytes, loads) against itself and against more of it, beside so
-many busy neighbours. In turns: so many comparisons. Apart: so many documents of the same code, made
-in one process and in one of their own; each against each.
+many busy neighbours: so many comparisons in turns, or documents made apart, each against each.
 
 Run: uv run python tests/benchmarks/compare_calibration.py turns dicts 50 0
 Run: uv run python tests/benchmarks/compare_calibration.py apart dicts 25 0

@@ -1,8 +1,6 @@
 """The road of a Ray task: what was injected against what its stages say, and what the agent costs.
 
-Prints for each injected delay the median and the worst of the rounds; then the time inside of
-trivial tasks by Ray's own events, and the wall time of tasks of 10 ms, without and with a
-recording, beside an A/A control.
+Then the time of trivial tasks by Ray's own events, and of tasks of 10 ms, beside an A/A control.
 Run: uv run python tests/benchmarks/ray_road.py [rounds]
 """
 

@@ -32,16 +32,7 @@ def outside_cluster(
 ) -> Iterator[Outside]:
     """Start a scheduler and workers of one thread each; end them afterwards.
 
-    Parameters
-    ----------
-    folder
-        For their notes and spilled data.
-    workers_count
-        How many workers.
-    host
-        Where they listen.
-    within
-        A command that runs commands, such as ``ip netns exec NAME``.
+    ``within``: A command that runs commands, such as ``ip netns exec NAME``.
     """
     note = folder / "scheduler.json"
     common = ["--scheduler-file", str(note), "--dashboard-address", "127.0.0.1:0"]

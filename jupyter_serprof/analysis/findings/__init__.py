@@ -18,6 +18,7 @@ from jupyter_serprof.analysis.findings import dask as dask_findings
 from jupyter_serprof.analysis.findings import pickle as pickle_findings
 from jupyter_serprof.analysis.findings import ray as ray_loops
 from jupyter_serprof.analysis.findings import ray_runs, ray_values
+from jupyter_serprof.analysis.findings.unpicklable import unpicklable
 from jupyter_serprof.analysis.spans import (
     NAME,
     WORDS,
@@ -264,6 +265,7 @@ RULES: Sequence[Rule] = (
     cold_first_touch,
     ray_values.not_zero_copy,
     *pickle_findings.RULES,
+    unpicklable,
     *ray_loops.RULES,
     *ray_runs.RULES,
     *ray_values.RULES,

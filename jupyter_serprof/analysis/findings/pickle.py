@@ -1,10 +1,9 @@
 """Findings about pickle itself, its objects and what it refuses; about imports and collections."""
 
-import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 
-from jupyter_serprof.analysis.spans import NAME, WORDS, indexed, inside, number, self_share, text
+from jupyter_serprof.analysis.spans import NAME, WORDS, indexed, inside, number, self_share
 from jupyter_serprof.model import Finding, Limits, Span, Trace
 from jupyter_serprof.model.units import (
     counted,
@@ -13,8 +12,6 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_rate,
     format_share,
-    is_code,
-    path_text,
 )
 
 PAGE_BYTES = 4_096
@@ -44,28 +41,6 @@ FORMS = f"%serprof --try {NAME}   # measures it in other forms: arrays, columns,
 IMPORT_SHARE, IMPORT_NS, _IMPORT = 0.1, 10_000_000, "import "
 GC_NS = 20_000_000
 GC_SHARE = 0.2
-_ASK = f"%serprof --blame {NAME}   # tells which part "
-#: What pickle raises for functions and classes that it does not find by name; cloudpickle does.
-_NOT_FOUND = ("AttributeError", "PicklingError")
-_BY_VALUE = f"data = cloudpickle.dumps({NAME})   # functions and classes travel by value"
-#: The last attribute of a path, with what is below it.
-_LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)(?:\[[^\]]*\])*$")
-#: Behind a class whose objects have more than a dict.
-WITH_SLOTS = " with __slots__"
-_MADE_ANEW = {"lock": "threading.Lock()", "RLock": "threading.RLock()"}
-#: What culprits call one that can be opened again by its path.
-_FILE = "file"
-_BY_OTHER = {
-    "generator": "{0} = list({0})   # it is used up once; a list can be sent",
-    _FILE: "{0} = {0}.name   # its path: open it where it is used",
-}
-_INSTEAD = {
-    **dict.fromkeys(_MADE_ANEW, "make it where it is used"),
-    _FILE: "open it where it is used",
-}
-_DUMPS = ("pickle.dumps", "ray.pickle", "ray.export", "dask.serialize")
-#: Stages in which somebody waits for a pickle that failed.
-_REFUSING = (*_DUMPS, "ray.msgpack", "ray.store", "ray.submit")
 
 
 def old_protocol(trace: Trace) -> Iterable[Finding]:
@@ -111,7 +86,7 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
             if is_many
             else f"a pickle of {format_bytes(size)} took {format_ns(span.duration_ns)}",
             _evidence(span, size, trace) | ({"objects": count} if is_many else {}),
-            FORMS if is_many else f"{_ASK}it is",
+            FORMS if is_many else f"%serprof --blame {NAME}   # tells which part it is",
             spans=(index,),
             because=_slowly(span, size, trace) + each * is_many,
             share=self_share(trace, span.stage) if is_many or size < SMALL_BYTES else None,
@@ -186,85 +161,6 @@ def slice_of_a_table(trace: Trace) -> Iterable[Finding]:
                 because="an Arrow slice is a view, and pickle writes whole buffers",
                 share=self_share(trace, "pickle.dumps", "pickle.loads"),
             )
-
-
-def unpicklable(trace: Trace) -> Iterable[Finding]:
-    """Find a run that ended with an error after a pickle had failed."""
-    if trace.outcome != "error":
-        return
-    failed = [
-        index
-        for index, span in enumerate(trace.spans)
-        if span.stage in _REFUSING and text(span, "error")
-    ]
-    spans = trace.spans
-    refused = [at for at in failed if spans[at].stage in _DUMPS or text(spans[at], "culprit_type")]
-    last = max((trace.spans[index].end_ns for index in failed), default=None)
-    after = (
-        s for s in trace.spans if s.parent < 0 and s.stage not in ("gc", "import", "recording")
-    )
-    later = any(span.start_ns > (last or 0) for span in after)
-    if not refused or later:
-        return
-    kind, span = text(spans[refused[-1]], "error"), spans[refused[-1]]
-    is_by_name = span.stage == "pickle.dumps" and not span.name.startswith("cloudpickle")
-    path = next((path for span in spans if (path := text(span, "culprit"))), "")
-    of_kind = next((name for span in spans if (name := text(span, "culprit_type"))), "")
-    shown = path if path[:1].isidentifier() else f"value{path}"
-    plain = _BY_VALUE if is_by_name and kind in _NOT_FOUND else f"{_ASK}of it cannot be pickled"
-    what = path_text(shown) if path else f"a value of type `{of_kind}`"
-    known = path if shown == path else NAME + path
-    remedy, why = without_part(known, of_kind) if of_kind else (plain, "")
-    is_of_dask = any(one.stage == "dask.serialize" for one in spans)
-    if of_kind == "lock" and path.isidentifier() and is_of_dask:
-        remedy = f'from distributed import Lock; {path} = Lock("{path}")   # one for all workers'
-    yield Finding(
-        "pickle.unpicklable",
-        "warn",
-        f"{what} cannot be pickled" if of_kind else f"a pickle failed with `{kind}`",
-        {"error": kind, "attempts": len(refused), **({"path": shown} if path else {})},
-        remedy,
-        spans=tuple(refused[-1:]),
-        because=why,
-    )
-
-
-def without_part(path: str, kind: str) -> tuple[str, str]:
-    """Return a line that leaves a part out (by its class, or out of what holds it), and why."""
-    because, (kind, _, owner) = f"it is a {kind}", kind.partition(" of ")
-    has_slots, owner = owner.endswith(WITH_SLOTS), owner.removesuffix(WITH_SLOTS)
-    can_paste = is_code(path.replace(NAME, "name")) and not kind.endswith(" in a tuple")
-    is_in_class = kind == _FILE and not (path.isidentifier() or path.endswith("]"))
-    if kind in _BY_OTHER and can_paste and not is_in_class:
-        return _BY_OTHER[kind].format(path), because
-    if kind == "function":
-        because += " without a module that has it by its name"
-    whole = re.split(r"[.[]", path, maxsplit=1)[0]
-    if kind == "function" and can_paste:
-        return _BY_VALUE.replace(NAME, whole), because
-    attribute = _LAST_ATTRIBUTE.search(path)
-    if attribute is None and path.endswith("]") and can_paste:
-        made = f"import copy; to_send = copy.deepcopy({whole}, {{id({path}): None}})"
-        return f"{made}   # a copy with None in its place", because
-    if attribute is None or "." in owner:  # nobody edits the class of a library
-        instead = _INSTEAD.get(kind, "send what it is made from")
-        return "", f"{because}: {instead} instead"
-    name, home = attribute[1], f"at home in the class {owner}" if owner else "at home in its class"
-    if not can_paste:
-        return "", f"{because}: leave it out in `__getstate__`, make it anew in `__setstate__`"
-    is_itself = attribute.end(1) == len(path)
-    made = _MADE_ANEW.get(kind, "") if is_itself else ""
-    other = f"self.{name}.name" if kind == _FILE and is_itself else None
-    state, fill = f"{{**vars(self), {name!r}: {other}}}", f"vars(self).update(state, {name}={made})"
-    if has_slots:
-        own = "**getattr(self, '__dict__', {}), **object.__getstate__(self)[1]"
-        state = f"(None, {{{own}, {name!r}: {other}}})"
-        fill = f"[setattr(self, *each) for each in {{**state[1], {name!r}: {made}}}.items()]"
-    line = f"cls = type({path[: attribute.start()]}); cls.__getstate__ = lambda self: {state}"
-    if made:
-        line = f"import threading; {line}; cls.__setstate__ = lambda self, state: {fill}"
-    what = "a new one" if made else "its path, to open it again," if other else "None"
-    return f"{line}   # a copy with {what} in its place; {home}", because
 
 
 def first_use_imports(trace: Trace) -> Iterable[Finding]:
@@ -345,7 +241,6 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     old_protocol,
     slow_for_its_bytes,
     slice_of_a_table,
-    unpicklable,
     first_use_imports,
     collector,
 )

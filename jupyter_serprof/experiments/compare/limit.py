@@ -16,15 +16,8 @@ _MOST_NAMED = 6
 def limit_share(limit: str | float) -> float:
     """Return a limit as a share.
 
-    Parameters
-    ----------
-    limit
-        A text in percent (``"10%"`` or ``"10"``), or a number as a share (``0.1``).
-
-    Raises
-    ------
-    UsageError
-        For anything else, and for ``"0.1"``, which may mean two things.
+    ``limit``: A text in percent (``"10%"`` or ``"10"``), or a number as a share (``0.1``).
+    Raises ``UsageError``: For anything else, and for ``"0.1"``, which may mean two things.
 
     Examples
     --------
@@ -58,18 +51,11 @@ def check(comparison: Comparison, limit: str | float) -> str:
     Slower counts where the whole interval is above the limit and above the noise; also of pairs
     too few for a verdict: then each of them was slower by more.
 
-    Returns
-    -------
-    str
-        What is unknown, for people: a wall time that may be slower by more, or not; else "".
+    What is unknown, for people: a wall time that may be slower by more, or not; else "".
 
-    Raises
-    ------
-    RegressionError
-        With the wall times that are too slow.
-    UsageError
-        If none has an interval, or nothing was timed beside the runs, so that nothing could ever
-        fail.
+    Raises ``RegressionError``: With the wall times that are too slow.
+    Raises ``UsageError``: If none has an interval, or nothing was timed beside the runs, so that
+        nothing could ever fail.
     """
     share = limit_share(limit)
     walls = [change for change in comparison.changes if change.stage == ""]

@@ -56,10 +56,16 @@ class Against:
     """Runs of now against a document: an `Experiment`, compared once it has made all its runs.
 
     ``runs``: The experiment of now.
+    ``named``: Gives its document the name by which it is compared.
     """
 
-    def __init__(self, before: Trace | Sweep, runs: Experiment[Sweep]) -> None:
-        self._before, self._runs = before, runs
+    def __init__(
+        self,
+        before: Trace | Sweep,
+        runs: Experiment[Sweep],
+        named: Callable[[Sweep], Sweep] = lambda made: made,
+    ) -> None:
+        self._before, self._runs, self._named = before, runs, named
         self._found: Sweep | None = None
         self._is_running = self._is_refused = False
 
@@ -80,7 +86,7 @@ class Against:
                 yield from steps
         finally:
             self._is_running = False
-        made = self._runs.document
+        made = self._named(self._runs.document)
         self._found = _told(made, compare(self._before, made, is_now=True))
 
     @property

@@ -77,23 +77,14 @@ def compare(
 ) -> Comparison:
     """Compare two documents stage by stage.
 
-    Parameters
-    ----------
-    is_now
-        The runs of ``after`` were made for this comparison: they tell the noise of this machine.
-    is_paired
-        The runs of both were made in turns, a pair for each repeat.
+    ``is_now``: The runs of ``after`` were made for this: they tell the noise of this machine.
+    ``is_paired``: The runs of both were made in turns, a pair for each repeat.
 
-    Returns
-    -------
-    Comparison
-        The wall time first, then the stages in the order of the road, for each point in common.
+    The wall time first, then the stages in the order of the road, for each point in common.
 
-    Raises
-    ------
-    UsageError
-        If the documents have nothing in common that could be compared: two kinds, no stage, or
-        different code without one name. What ran in turns was put side by side by the user.
+    Raises ``UsageError``: If the documents have nothing in common that could be compared: two
+        kinds, no stage, or different code without one name. What ran in turns was put side by side
+        by the user.
     """
     if not is_paired:
         samples.check_kinds(before, after, samples.ALIKE)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from jupyter_serprof.analysis import ranking
 from jupyter_serprof.analysis.findings import findings_for, is_cause
-from jupyter_serprof.analysis.findings.pickle import without_part
+from jupyter_serprof.analysis.findings.unpicklable import refused_text, without_parts
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_even
 from jupyter_serprof.analysis.sizes.fit import fits_of
 from jupyter_serprof.analysis.summary import limit_facts
@@ -25,7 +25,7 @@ from jupyter_serprof.model import (
 from jupyter_serprof.model.sweep import groups_text, middle_ns
 
 #: What a transport says of a value that cannot be pickled: the path, and the type there.
-_CULPRIT = re.compile(r"because of (\S.*?) \(([^(),]+)")
+_CULPRIT = re.compile(r"(?:because of|;) (\S.*?) \(([^(),]+)")
 Walls = Mapping[str, Sequence[int]]
 #: Times of which people say so.
 _SAME = 1.1
@@ -190,17 +190,18 @@ def unpicklable(sweep: Sweep) -> Finding | None:
     is_by_name = any(variant.state == "ok" for variant in sweep.variants)
     if is_by_name and not any(variant.key == "cloudpickle" for variant in failed):
         return None
-    named = [match for each in failed if (match := _CULPRIT.search(each.reason))]
+    named = [parts for each in failed if (parts := _CULPRIT.findall(each.reason))]
     if not named:
         return None
     # Plain pickle takes no function at all: who takes it says what is wrong in it.
-    deepest = max(named, key=lambda match: len(match[1]))
-    path, kind = units.below_global(deepest[1]), deepest[2]
-    title, evidence = f"{units.path_text(path)} cannot be pickled", {"path": path, "type": kind}
+    deepest = max(named, key=lambda parts: len(parts[0][0]))
+    parts = [(units.below_global(path), kind) for path, kind in deepest]
+    path, kind = parts[0]
+    title, evidence = refused_text(units.path_text(path), parts), {"path": path, "type": kind}
     if is_by_name:
         inside = f" in {units.code_text(sweep.name)}" * (not path.startswith(sweep.name))
         title = f"{units.path_text(path)}{inside} cannot be pickled by cloudpickle"
-    remedy, why = without_part(path, kind)
+    remedy, why = without_parts(parts)
     return Finding("pickle.unpicklable", "warn", title, evidence, remedy, because=why)
 
 

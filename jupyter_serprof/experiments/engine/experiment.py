@@ -265,13 +265,10 @@ def resume(*, measure: bool = True) -> Document:
     measure
         False measures nothing more, and returns what there is.
 
-    Returns
-    -------
-    Trace or Sweep
-        Of a round trip, repeated runs, a comparison, remedies that are tried, a sweep over sizes or
-        chunks, from a function or a magic: as if nothing had been in between. Each point is
-        measured once; the budget is what was left of it. Or what a magic had measured and not shown
-        yet, and what `blame` knew: an Anatomy.
+    Of a round trip, repeated runs, a comparison, remedies that are tried, a sweep over sizes or
+    chunks, from a function or a magic: as if nothing had been in between. Each point is
+    measured once; the budget is what was left of it. Or what a magic had measured and not shown
+    yet, and what `blame` knew: an Anatomy.
 
     Raises
     ------

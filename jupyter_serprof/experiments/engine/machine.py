@@ -51,14 +51,12 @@ class MachineCheck:
     It stands outside of every recording and never fails a run: where the machine refuses memory, it
     ends without a trace. Interrupts pass.
 
-    Cost: 10 ms each time on two quiet cores (five times 2.1 ms), about 25 ms for a document with
-    what it prepares, and a twentieth of what longer runs take; 9 MiB meanwhile. Blocks come from
-    ``mmap`` and the pickles are small (31 kB), so that neither ``malloc`` changes its ways nor the
-    garbage collector has anything to count. Runs behind it meet cold caches, hence it does not
-    stand between short ones. Against documents without it (``tests/benchmarks/control_cost.py``, 20
-    in turns) the first three runs of a pickled number took 1.8, 1.5 and 1.2 times as long, and 1.6,
-    1.5 and 1.6 of 300 kB; medians of fifteen 1.04 to 1.06 times as long below 1 MB, with quartiles
-    on both sides of 1, and 0.9 to 1.02 of longer ones. Both sides of a comparison have it.
+    Cost: 10 ms each time on two quiet cores, about 25 ms for a document, and a twentieth of what
+    longer runs take; 9 MiB meanwhile. Blocks come from ``mmap`` and the pickles are small, so that
+    neither ``malloc`` changes its ways nor the garbage collector has anything to count. Runs behind
+    it meet cold caches, hence it does not stand between short ones (medians of fifteen took 1.04 to
+    1.06 times as long below 1 MB, by ``tests/benchmarks/control_cost.py``). Both sides of a
+    comparison have it.
 
     What it cannot see: other machines, disks, the network; and it follows the memory behind the
     last cache by half: with one neighbour that copies 24 MB all the time, pickles of 40 MB took 1.7

@@ -22,7 +22,7 @@ from jupyter_serprof.model import SerprofError, Trace
 from jupyter_serprof.objects.culprits import Culprit
 from jupyter_serprof.objects.walk import DASK_THREADS
 from jupyter_serprof.probes import Probe, available_probes
-from jupyter_serprof.probes.pickle import refused_part
+from jupyter_serprof.probes.pickle import refused_parts
 
 #: Stages that say nothing about serialization when they stand alone.
 _BACKGROUND = ("import", "gc", "python.wait")
@@ -66,7 +66,7 @@ class Recording:
         self._had_spans = False
         self._loops = set[int | None]()
         self._at_traceback: Subscription | None = None
-        self._refused: Culprit | None = None
+        self._refused: list[Culprit] = []
 
     def __enter__(self) -> Self:
         """Arm every probe and start the clock."""
@@ -112,21 +112,16 @@ class Recording:
                 self._at_traceback.remove()
         try:
             known = None if isinstance(error, type) else error
-            self._refused = self._refused or refused_part(known)
+            self._refused = self._refused or refused_parts(known)
         except Exception as ours:  # noqa: BLE001  (what the code raised is for the user)
             self._recorder.failures[f"what could not be pickled: {describe_failure(ours)}"] += 1
 
     def stop_at_traceback(self, is_ours: Callable[[], bool]) -> None:
         """Stop as soon as IPython shows an exception of the running cell.
 
-        Parameters
-        ----------
-        is_ours
-            Tells whether the traceback that is about to be shown belongs to the recorded cell, and
-            not to a cell that this one runs.
+        ``is_ours``: Tells whether the traceback that is about to be shown belongs to the recorded
+            cell, and not to a cell that this one runs.
 
-        Notes
-        -----
         Drawing a traceback imports and reads files; that is not the time of the cell. Without the
         place (another IPython) the recording ends with the cell.
         """
@@ -178,8 +173,8 @@ class Recording:
 
     def _made(self, run: Page) -> Trace:
         trace = freeze(self._recorder, name=self.name, outcome=self._outcome, run=run)
-        if self._refused is not None:
-            trace = _with_culprit(trace, self._refused)
+        if self._refused:
+            trace = _with_culprits(trace, self._refused)
         self._had_spans = self.has_spans
         # The page may hold the last references to values of the user.
         self._recorder.page.clear()
@@ -190,11 +185,14 @@ def _dask_loops() -> set[int | None]:
     return {thread.ident for thread in threads() if thread.name.startswith(DASK_THREADS)}
 
 
-def _with_culprit(trace: Trace, culprit: Culprit) -> Trace:
-    """Tell of the last span that failed which part of its value could not be pickled."""
+def _with_culprits(trace: Trace, culprits: Sequence[Culprit]) -> Trace:
+    """Tell of the last span that failed which parts of its value could not be pickled."""
     failed = [at for at, span in enumerate(trace.spans) if "error" in (span.details or {})]
     spans = list(trace.spans)
     for at in failed[-1:]:
-        told = {"culprit": culprit.path, "culprit_type": culprit.type_name}
+        told = {
+            "culprit": "\n".join(one.path for one in culprits),
+            "culprit_type": "\n".join(one.type_name for one in culprits),
+        }
         spans[at] = spans[at]._replace(details={**(spans[at].details or {}), **told})
     return replace(trace, spans=tuple(spans))

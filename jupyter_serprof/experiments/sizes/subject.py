@@ -237,10 +237,7 @@ def _rows(value: Any, count: int) -> object:  # noqa: ANN401
 def serializes(make: Maker, sizes: Sequence[float], name: str) -> tuple[bool, Trace | None]:
     """Tell whether a function serializes something by itself, by calling it once.
 
-    Returns
-    -------
-    (bool, Trace or None)
-        With the recording, if it was the smallest size. What raises is tried with the next size.
+    With the recording, if it was the smallest size. What raises is tried with the next size.
     """
     __tracebackhide__ = True
     for size in sizes:

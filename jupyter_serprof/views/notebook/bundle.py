@@ -29,24 +29,14 @@ def bundle(
 ) -> tuple[dict[str, object], dict[str, object]]:
     """Return data and metadata of an output, for ``_repr_mimebundle_`` or ``display(raw=True)``.
 
-    Parameters
-    ----------
-    doc
-        A trace or a sweep; of more than 20,000 spans the longest are embedded.
-    view
-        A name of ``text.VIEWS``, also handed to the front end.
+    ``doc``: A trace or a sweep; of more than 20,000 spans the longest are embedded.
+    ``view``: A name of ``text.VIEWS``, also handed to the front end.
 
-    Returns
-    -------
-    (dict, dict)
-        ``text/plain``, ``image/png`` (base64) and the JSON document; width, height and alternative
-        text of the picture. Where no picture can be drawn there is none, and the document and the
-        text say why.
+    ``text/plain``, ``image/png`` (base64) and the JSON document; width, height and alternative
+    text of the picture. Where no picture can be drawn there is none, and the document and the
+    text say why.
 
-    Raises
-    ------
-    UsageError
-        If there is no view of that name.
+    Raises ``UsageError``: If there is no view of that name.
 
     Notes
     -----

@@ -53,21 +53,10 @@ _PLACE = re.compile("@@(title|view|document|fallback)@@")
 def html(doc: Trace | Sweep) -> str:
     """Return a document as a page that is complete in itself.
 
-    Parameters
-    ----------
-    doc
-        A trace or a sweep; every span goes into the page.
+    Every span of a trace or a sweep goes into it. Its policy allows the one script inside and no
+    request of any kind. A reader without scripts sees the picture and the text.
 
-    Returns
-    -------
-    str
-        HTML. Its policy allows the one script inside and no request of any kind. A reader without
-        scripts sees the picture and the text.
-
-    Raises
-    ------
-    DocumentError
-        If the front end was not built (a source tree without ``uv sync``).
+    Raises ``DocumentError``: If the front end was not built (a source tree without ``uv sync``).
 
     Notes
     -----

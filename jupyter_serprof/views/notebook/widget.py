@@ -27,11 +27,8 @@ _NAMES = {"trace": "TraceWidget", "sweep": "SweepWidget", "anatomy": "AnatomyWid
 def front_end() -> str:
     """Return who shows what is displayed now.
 
-    Returns
-    -------
-    str
-        ``"colab"``, ``"marimo"``, ``"vscode"``, ``"jupyter"`` (JupyterLab, Notebook 7, nbclient,
-        nbconvert: a kernel does not know which), ``"terminal"`` or ``"none"`` (a program).
+    ``"colab"``, ``"marimo"``, ``"vscode"``, ``"jupyter"`` (JupyterLab, Notebook 7, nbclient,
+    nbconvert: a kernel does not know which), ``"terminal"`` or ``"none"`` (a program).
 
     Notes
     -----

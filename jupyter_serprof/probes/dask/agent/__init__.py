@@ -336,10 +336,7 @@ def stop(token: str, server: Any, agent: Agent | None = None) -> dict[str, Any] 
 
     A client leaves the agent to a scheduler or worker beside it.
 
-    Returns
-    -------
-    dict or None
-        None where nothing was noted, or where another role of the process gives the report.
+    None where nothing was noted, or where another role of the process gives the report.
     """
     is_scheduler = _is_scheduler(server)
     with _LOCK:

@@ -226,10 +226,7 @@ def graph_bytes(
     ``is_one_of_many``: Other graphs may hold the same: many small things that one task holds are
         told, too.
 
-    Raises
-    ------
-    UsageError
-        If it is nothing of Dask.
+    Raises ``UsageError``: If it is nothing of Dask.
 
     Notes
     -----
