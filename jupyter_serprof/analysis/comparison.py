@@ -6,23 +6,8 @@ from itertools import groupby
 from math import floor, log10
 
 from jupyter_serprof.analysis.findings import CAUSE_SHARE
-from jupyter_serprof.model import Change, Comparison
+from jupyter_serprof.model import Change, Comparison, units
 from jupyter_serprof.model.stages import RECORDING
-from jupyter_serprof.model.units import (
-    LONGEST_HEADLINE,
-    NOT_APPLICABLE,
-    NOT_SEEN,
-    code_text,
-    column,
-    column_unit,
-    counted,
-    format_bytes,
-    format_count,
-    format_ns,
-    format_ratio,
-    format_share,
-    shortened,
-)
 
 #: Variants of code that was run again have no name worth telling.
 _CODE = "code"
@@ -37,11 +22,12 @@ def headline(comparison: Comparison) -> str:
     """Return the verdict on the wall time, with before, after and ratio, in one sentence."""
     walls = [change for change in comparison.changes if not change.stage and not change.cold]
     if len(walls) == 1:
-        return shortened(_told(walls[0]) + _recorded(comparison))
+        return units.shortened(_told(walls[0]) + _recorded(comparison))
     verdicts = [change.verdict for change in walls]
     counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
-    return shortened(f"compared with {code_text(comparison.before or 'before')}: {said}")
+    before = units.code_text(comparison.before or "before")
+    return units.shortened(f"compared with {before}: {said}")
 
 
 def runs_text(comparison: Comparison) -> str:
@@ -56,7 +42,7 @@ def _told(change: Change) -> str:
         words = "cannot tell faster from slower: "
         times = (
             grouped
-            if len(words + grouped) <= LONGEST_HEADLINE
+            if len(words + grouped) <= units.LONGEST_HEADLINE
             else f"{before} before, {after} after"
         )
         return words + times
@@ -71,7 +57,7 @@ def _recorded(comparison: Comparison) -> str:
     if own is None or not wall.before_ns or not wall.after_ns:
         return ""
     shares = (own.before_ns or 0) / wall.before_ns, (own.after_ns or 0) / wall.after_ns
-    told = " and ".join(format_share(share, decimals=0) for share in shares)
+    told = " and ".join(units.format_share(share, decimals=0) for share in shares)
     return f", {told} of it recording" if max(shares) >= CAUSE_SHARE else ""
 
 
@@ -95,7 +81,7 @@ def _together(small: Sequence[Change]) -> Change:
     return replace(
         small[0],
         stage="serprof.folded",
-        title=counted(len(small), "more stage"),
+        title=units.counted(len(small), "more stage"),
         before_ns=sum(change.before_ns or 0 for change in small),
         after_ns=sum(change.after_ns or 0 for change in small),
         ratio=None,
@@ -113,14 +99,14 @@ def point_of(change: Change) -> tuple[str, int | None, bool | None]:
 
 def point_text(change: Change) -> str:
     """Return which runs a change is of, in words."""
-    size = format_bytes(change.size_bytes) if change.size_bytes is not None else ""
+    size = units.format_bytes(change.size_bytes) if change.size_bytes is not None else ""
     heat = "" if change.cold is None else "cold" if change.cold else "warm"
     variant = "" if change.variant == _CODE else change.variant
     return ", ".join(part for part in (variant, size, heat) if part)
 
 
 def _time_text(duration_ns: float | None) -> str:
-    return NOT_APPLICABLE if duration_ns is None else format_ns(duration_ns)
+    return units.NOT_APPLICABLE if duration_ns is None else units.format_ns(duration_ns)
 
 
 def times_of(lines: Sequence[Change]) -> Mapping[Change, tuple[str, str]]:
@@ -141,8 +127,8 @@ def _column(changes: Sequence[Change], times_ns: Sequence[float | None]) -> list
     known = [round(time or 0) for time in times_ns]
     walls = [ns for change, ns in zip(changes, known, strict=True) if not change.stage]
     parts = [ns if change.stage else 0 for change, ns in zip(changes, known, strict=True)]
-    unit = column_unit(max(walls or known))
-    owned = column(parts, sum(parts), unit.decimals, unit.unit_ns)
+    unit = units.column_unit(max(walls or known))
+    owned = units.column(parts, sum(parts), unit.decimals, unit.unit_ns)
     return [
         f"{text} {unit.name}" if change.stage and time is not None else _time_text(time)
         for change, time, text in zip(changes, times_ns, owned, strict=True)
@@ -152,9 +138,9 @@ def _column(changes: Sequence[Change], times_ns: Sequence[float | None]) -> list
 def ratio_text(ratio: float | None) -> str:
     """Return a ratio; of one below a tenth two digits are told as well: 0.0041 is not nothing."""
     if ratio is None:
-        return NOT_SEEN
+        return units.NOT_SEEN
     if ratio >= _LARGE_RATIO:
-        return format_ratio(ratio)
+        return units.format_ratio(ratio)
     is_small = 0 < ratio < _SMALL_RATIO
     return f"{ratio:.{min(_MOST_DECIMALS, 1 - floor(log10(ratio))) if is_small else 2}f}×"  # noqa: RUF001
 
@@ -192,9 +178,9 @@ def notes_of(comparison: Comparison, shown: Sequence[Change]) -> Iterator[str]:
     """Yield what has to be known of the two, how much is left out, and how it was made."""
     if hidden := sum(change not in shown for change in comparison.changes):
         more = f"more line{'' if hidden == 1 else 's'} (cold runs, small stages)"
-        yield f"{format_count(hidden)} {more} in the document"
+        yield f"{units.format_count(hidden)} {more} in the document"
     yield from comparison.notes
     if any(change.low is not None for change in comparison.changes):
         noise = comparison.noise_share
-        share = f"the same code against itself: ±{format_share(noise or 0)}" if noise else ""
+        share = f"the same code against itself: ±{units.format_share(noise or 0)}" if noise else ""
         yield "; ".join(filter(None, (comparison.method.rstrip("."), share)))

@@ -231,6 +231,11 @@ class TableColumn:
     title: str
     unit: str = "text"
 
+    @classmethod
+    def each(cls, *told: str) -> tuple[TableColumn, ...]:
+        """Return columns, each told as ``key: title`` or ``key: title, unit``."""
+        return tuple(cls(key, *rest.split(", ")) for key, rest in (x.split(": ") for x in told))
+
 
 @dataclass(frozen=True, slots=True)
 class Table:

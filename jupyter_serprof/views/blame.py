@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from jupyter_serprof.analysis.anatomy import (
     blame_facts,
@@ -13,18 +14,7 @@ from jupyter_serprof.analysis.anatomy import (
     unpicklable_parts,
 )
 from jupyter_serprof.analysis.spans import total
-from jupyter_serprof.model import Anatomy, Part, Summary, Trace
-from jupyter_serprof.model.units import (
-    NOT_APPLICABLE,
-    ColumnUnit,
-    clean,
-    column_unit,
-    format_bytes,
-    format_count,
-    format_ns,
-    format_share,
-    shortened,
-)
+from jupyter_serprof.model import Anatomy, Part, Summary, Trace, units
 from jupyter_serprof.views.kit.lines import clip, coded, hang, listed, plain, wrap
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, Sheet
 from jupyter_serprof.views.kit.table import Column, Line, fewer, fitted, markdown_table, table_lines
@@ -43,7 +33,7 @@ _UNPICKLABLE, _NOT_OPENED = "unpicklable", "not opened"
 def anatomy_trace(anatomy: Anatomy) -> Trace:
     """Return a document that has nothing but an anatomy: what can be drawn, and loaded again."""
     fact, *more = blame_facts(anatomy) or [""]
-    said = Summary(shortened(blame_sentence(anatomy)), (fact,), details=tuple(more))
+    said = Summary(units.shortened(blame_sentence(anatomy)), (fact,), details=tuple(more))
     return Trace(name=anatomy.name, started="", wall_ns=0, anatomies=(anatomy,), summary=said)
 
 
@@ -60,7 +50,7 @@ def anatomy_lines(anatomy: Anatomy, columns: int, *, has_title: bool = True) -> 
         line for said in bad_sentences(anatomy, _MOST_BAD) for line in hang("bad", said, columns)
     ]
     rows = tree_rows(anatomy)
-    title = wrap(clean(blame_sentence(anatomy)), columns) if has_title else []
+    title = wrap(units.clean(blame_sentence(anatomy)), columns) if has_title else []
     table = table_lines(_fitting(anatomy, rows, columns), columns) if rows else []
     said = anatomy_notes(anatomy, rows)
     notes = [line for text in said for line in hang("note", text, columns)]
@@ -71,7 +61,7 @@ def bad_sentences(anatomy: Anatomy, most: int) -> list[str]:
     """Return why parts cannot be pickled, and how many are not told."""
     bad = unpicklable_parts(anatomy)
     said = [f"{part.path} ({kind_of(part)}): {part.note}" for part in bad[:most]]
-    more = format_count(len(bad) - most)
+    more = units.format_count(len(bad) - most)
     return [*said, f"{more} more in the document"] if len(bad) > most else said
 
 
@@ -149,7 +139,7 @@ def tree_rows(anatomy: Anatomy) -> list[TreeRow]:
         for place, index in enumerate(shown):
             add(index, depth + 1, is_opened=not is_told(index, shown[:place]))
         if rest := [parts[index] for index in order if index not in shown]:
-            more = f"{format_count(sum(part.count for part in rest))} more"
+            more = f"{units.format_count(sum(part.count for part in rest))} more"
             rows.append(TreeRow(more if len(rest) > 1 else rest[0].label, rest, depth + 1))
 
     add(0, 0)
@@ -178,11 +168,12 @@ def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> l
     total, (inside, beside) = anatomy.total_bytes, _bands(anatomy)
     took = [row.duration_ns for row in rows]
     unit = _unit(anatomy)
-    texts = (NOT_APPLICABLE if ns is None else unit.text(ns) for ns in took)
+    texts = (units.NOT_APPLICABLE if ns is None else unit.text(ns) for ns in took)
     times = [Column(f"pickle {unit.name}", tuple(texts))] if any(took) else []
+    named = partial(Column, leans_right=False)
     return [
-        Column("part", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
-        Column("type", tuple(clip(clean(row.kind), kinds) for row in rows), leans_right=False),
+        named("part", tuple(clip(units.clean(row.title), paths) for row in rows)),
+        named("type", tuple(clip(units.clean(row.kind), kinds) for row in rows)),
         Column(inside, tuple(_number(row, row.in_band_bytes) for row in rows)),
         Column(beside, tuple(_number(row, row.out_of_band_bytes) for row in rows)),
         Column("share %", tuple(_share(row, total) for row in rows)),
@@ -196,17 +187,18 @@ def _bands(anatomy: Anatomy) -> tuple[str, str]:
 
 
 def _number(row: TreeRow, size_bytes: int) -> str:
-    return NOT_APPLICABLE if row.is_refused else f"{size_bytes:,}"
+    return units.NOT_APPLICABLE if row.is_refused else f"{size_bytes:,}"
 
 
 def _share(row: TreeRow, total: int) -> str:
-    is_known = total and not row.is_refused
-    return format_share(row.bytes / total).removesuffix(" %") if is_known else NOT_APPLICABLE
+    if not total or row.is_refused:
+        return units.NOT_APPLICABLE
+    return units.format_share(row.bytes / total).removesuffix(" %")
 
 
-def _unit(anatomy: Anatomy) -> ColumnUnit:
+def _unit(anatomy: Anatomy) -> units.ColumnUnit:
     """Return the unit of the times; that of a part is no better known than to two digits."""
-    unit = column_unit(max((part.duration_ns or 0 for part in anatomy.parts), default=0))
+    unit = units.column_unit(max((part.duration_ns or 0 for part in anatomy.parts), default=0))
     return replace(unit, decimals=max(0, unit.decimals - 2))
 
 
@@ -228,7 +220,8 @@ def anatomy_markdown(anatomy: Anatomy, said: str) -> Iterator[str]:
         heads = ("part", "type", *_bands(anatomy), "share", "pickle", "state")
         yield markdown_table(heads, (_markdown_line(anatomy, part) for part in shown), 2)
     left = len(anatomy.parts) - len(shown)
-    more = [f"{format_count(left)} more parts in the document (.csv has all)"] if left > 0 else []
+    told = f"{units.format_count(left)} more parts in the document (.csv has all)"
+    more = [told] if left > 0 else []
     facts = (fact for fact in blame_facts(anatomy) if fact not in said)
     yield from listed([*more, *facts, *anatomy.notes])
 
@@ -246,9 +239,9 @@ def _worth(anatomy: Anatomy) -> list[Part]:
 
 
 def _markdown_line(anatomy: Anatomy, part: Part) -> Line:
-    share = format_share(part.bytes / anatomy.total_bytes) if anatomy.total_bytes else ""
-    time = "" if part.duration_ns is None else format_ns(part.duration_ns)
-    sizes = (format_bytes(part.in_band_bytes), format_bytes(part.out_of_band_bytes))
+    share = units.format_share(part.bytes / anatomy.total_bytes) if anatomy.total_bytes else ""
+    time = "" if part.duration_ns is None else units.format_ns(part.duration_ns)
+    sizes = (units.format_bytes(part.in_band_bytes), units.format_bytes(part.out_of_band_bytes))
     return plain(_clipped(part.path)), plain(kind_of(part)), *sizes, share, time, part.state
 
 
@@ -288,7 +281,7 @@ def _remarks(anatomy: Anatomy, rows: list[TreeRow], others: Sequence[Anatomy]) -
     yield from (f"opened, too: {blame_sentence(other)}" for other in others)
     rest = len(rows) - _DRAWN_ROWS
     if rest > 0:
-        yield f"in the document: {format_count(rest)} more lines"
+        yield f"in the document: {units.format_count(rest)} more lines"
 
 
 def _put_row(sheet: Sheet, row: TreeRow, anatomy: Anatomy) -> None:
@@ -298,10 +291,10 @@ def _put_row(sheet: Sheet, row: TreeRow, anatomy: Anatomy) -> None:
     if any(part.state == _UNPICKLABLE for part in row.parts):
         ink = muted = theme.warn
     share = row.bytes / anatomy.total_bytes if anatomy.total_bytes else 0.0
-    told = (format_bytes(row.bytes), format_share(share))
-    size, said = (NOT_APPLICABLE, NOT_APPLICABLE) if row.is_refused else told
-    sheet.put(x, middle, clean(row.label), ink, room=_KIND_X - _GAP - x)
-    sheet.put(_KIND_X, middle, clean(row.kind), muted, SMALL, room=_BAR_X - _GAP - _KIND_X)
+    told = (units.format_bytes(row.bytes), units.format_share(share))
+    size, said = (units.NOT_APPLICABLE, units.NOT_APPLICABLE) if row.is_refused else told
+    sheet.put(x, middle, units.clean(row.label), ink, room=_KIND_X - _GAP - x)
+    sheet.put(_KIND_X, middle, units.clean(row.kind), muted, SMALL, room=_BAR_X - _GAP - _KIND_X)
     if row.bytes and not row.is_refused:
         width = (_BYTES_X - _BAR_X - _GAP - _NUMBER) * min(1.0, share)
         sheet.add(Box(_BAR_X, middle - 6, width, 12, family_color("pickle")))

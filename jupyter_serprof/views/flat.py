@@ -160,9 +160,12 @@ def _summary(trace: Trace) -> Iterator[_Line]:
     """Yield the rows of the waterfall, and what no stage owned."""
     if trace.waterfall is None:
         return
-    known, told = stages_of(trace), attrgetter(*_SUMMARY[2:])
+    known, at = stages_of(trace), _SUMMARY.index("busy_ns")
+    before, behind = attrgetter(*_SUMMARY[2:at]), attrgetter(*_SUMMARY[at + 1 :])
     for row in trace.waterfall.rows:
-        yield row.stage, known[row.stage].title, *told(row)
+        own = known[row.stage]
+        busy_ns = None if own.waits else row.busy_ns
+        yield row.stage, own.title, *before(row), busy_ns, *behind(row)
     rest = trace.waterfall.unaccounted_ns
     yield ("", "Unaccounted", "", None, None, rest, rest, None, None, None, None)
 

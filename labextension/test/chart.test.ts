@@ -105,6 +105,17 @@ describe("the chart of a sweep", () => {
     expect(texts(draw({ crossovers }))).toContain("10.0 kB to 100 kB");
   });
 
+  it("says beside what hands the same memory back that it is no choice", () => {
+    const facts = { unranked: "gave the same memory back" };
+    const variants = sampleSweep().variants.map((one) => ({ ...one, facts }));
+    const root = draw({ variants });
+    expect(texts(root)).toContain("not comparedRay");
+    expect(root.querySelector(".jsp-line-name")?.textContent).toBe("Ray, not compared");
+    expect(root.querySelector(".jsp-at-block")?.textContent).toContain("Ray not compared");
+    view?.destroy();
+    expect(texts(draw({})).join()).not.toContain("not compared");
+  });
+
   it("names them near the place where the lines turn, not where most room is", () => {
     const { lines, ...chart } = chartNamed("Ray");
     const [ray] = lines as [Chart["lines"][0]];

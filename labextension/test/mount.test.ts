@@ -53,7 +53,7 @@ describe("a trace", () => {
       "Store",
       "Wait and fetch",
       "3 more stages, 1.1\u00a0%",
-      "Walk over elements",
+      "Look at each element",
       "Pickle by Ray",
       "Unpickle in get×1,234",
       "Unaccounted",
@@ -110,7 +110,7 @@ describe("a trace", () => {
       ["Store", "64.00\u00a0ms", "64.00"],
       ["Wait and fetch", "5.90\u00a0ms", "5.90"],
       ["3 more stages, 1.1\u00a0%", "", "0.80"],
-      ["Walk over elements", "0.18\u00a0ms", "0.18"],
+      ["Look at each element", "0.18\u00a0ms", "0.18"],
       ["Pickle by Ray", "0.22\u00a0ms", "0.22"],
       ["Unpickle in get", "", "0.40"],
     ]);

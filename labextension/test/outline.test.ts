@@ -1,8 +1,16 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type DrawnTrace, readDocument } from "../src/document/document";
 import { mount, type View } from "../src/frame/place";
+import { columnsOf } from "../src/waterfall/columns";
 import { handovers, ownersOf } from "../src/waterfall/critical";
-import { coverOf, groupAt, type Node, outlineOf, rowsIn } from "../src/waterfall/outline";
+import {
+  type BlockNode,
+  coverOf,
+  groupAt,
+  type Node,
+  outlineOf,
+  rowsIn,
+} from "../src/waterfall/outline";
 import { marksOf } from "../src/waterfall/path";
 import { magnifiedRange } from "../src/waterfall/rows";
 import { sampleSweep, sampleTrace } from "./sample";
@@ -58,6 +66,22 @@ function traceWith(
 
 const SCHEDULING = { stage: 1, self_ns: 400, inside: [1, 2, 3] };
 const OUTLINE = [0, SCHEDULING, 4];
+
+it("of a wait no busy time is told, in no row and in no sum", () => {
+  const stages = STAGES.map((stage, at) => ({ ...stage, waits: at === 2 || at === 4 }));
+  const trace = traceWith(ROWS, OUTLINE, { stages });
+  const busy = columnsOf(trace).find(({ name }) => name === "busy");
+  const scheduling = rowsIn(outlineOf(trace)[1] as BlockNode);
+  expect(ROWS.map((each, at) => busy?.text(each, at))).toEqual([
+    "0.100",
+    "0.050",
+    "–",
+    "0.150",
+    "–",
+  ]);
+  expect(busy?.sum(scheduling)).toBe("0.200");
+  expect(busy?.sum(scheduling.slice(1, 2))).toBe("–");
+});
 
 const GROUPS = [
   { title: "x.sum()", start_ns: 0, end_ns: 500 },

@@ -17,7 +17,7 @@ export function sampleTrace(): DrawnTrace {
     wall_ns: 71_300_000,
     outcome: "ok",
     stages: [
-      { key: "ray.msgpack", title: "Walk over elements", order: 24, family: "pickle" },
+      { key: "ray.msgpack", title: "Look at each element", order: 24, family: "pickle" },
       {
         key: "ray.pickle",
         title: "Pickle by Ray",

@@ -81,7 +81,7 @@ describe("lanes", () => {
     const canvas = await drawLanes();
     const said = () => document.body.querySelector("[aria-live]")?.textContent;
     press(canvas, "n");
-    expect(said()).toContain("Walk over elements: dumps");
+    expect(said()).toContain("Look at each element: dumps");
     press(canvas, "n");
     expect(said()).toContain("Store: write");
     press(canvas, "End");
@@ -129,7 +129,7 @@ describe("lanes", () => {
     press(canvas, "n");
     press(canvas, "Enter");
     const tip = document.body.querySelector(".jsp-tip");
-    expect(tip?.textContent).toContain("Walk over elements: dumps");
+    expect(tip?.textContent).toContain("Look at each element: dumps");
     expect(tip?.textContent).toContain("100\u00a0B");
   });
 
@@ -185,7 +185,7 @@ describe("the waterfall", () => {
       { start: 20, length: 10, name: 1 },
     ]);
     const root = draw(trace, "waterfall");
-    const name = "What Walk over elements consists of";
+    const name = "What Look at each element consists of";
     const button = root.querySelector<HTMLElement>(`[aria-label="${name}"]`);
     button?.click();
     await soon(() => expect(root.querySelectorAll(".jsp-child")).toHaveLength(2));

@@ -122,7 +122,7 @@ describe("the network slider", () => {
       sizes.dispatchEvent(new Event("input"));
     }
     slide(root, "7");
-    expect(root.textContent).toContain("wire n/a");
+    expect(root.textContent).toContain("network n/a");
     expect(root.querySelector(".jsp-link-words")?.textContent).toContain("n/a: ");
     view?.destroy();
     const still = draw(sweep({}, (size) => (size === SIZES[1] ? 0 : size)));
@@ -132,7 +132,7 @@ describe("the network slider", () => {
       size.value = "1";
       size.dispatchEvent(new Event("input"));
     }
-    expect(still.textContent).toContain("wire n/a");
+    expect(still.textContent).toContain("network n/a");
   });
 
   it("says that what hands the same memory over pays no new memory behind the link", () => {
@@ -202,7 +202,7 @@ describe("a sweep over chunk sizes", () => {
       },
     }));
     const legend = draw(told({ ...doc, points })).querySelector(".jsp-legend")?.textContent ?? "";
-    const titles = ["Store", "Walk over elements", "Pickle by Ray"];
+    const titles = ["Store", "Look at each element", "Pickle by Ray"];
     expect(titles.map((title) => legend.includes(title))).toEqual([true, false, true]);
     expect(legend).toContain("1 stage below 5\u00a0% at every size: see Table");
   });

@@ -85,7 +85,7 @@ def test_a_stage_with_parts_is_a_heading_with_their_sum() -> None:
     lines = table_of(ONE).lines
 
     at = next(i for i, line in enumerate(lines) if line.title == "Graph optimization")
-    assert [line.title for line in below(lines, at)] == ["itself", "Materialize tasks"]
+    assert [line.title for line in below(lines, at)] == ["itself", "Make single tasks"]
     assert lines[at].kind == "heading"
     assert number(lines[at].self_text) == pytest.approx(132)
 
@@ -119,7 +119,7 @@ def test_of_more_than_twenty_lines_headings_stand_for_their_parts_but_the_larges
     ]
 
     assert len(table_of(ONE).lines) <= MOST_PARTED
-    assert "Batch wait" not in {line.title for line in table_of(TWO).lines}
+    assert "Wait in send buffer" not in {line.title for line in table_of(TWO).lines}
     assert "Order tasks" in titles
     assert closed.count("Graph optimization") == 1
     assert closed.count("Scheduling") == 2

@@ -176,7 +176,8 @@ def crossing_sweep(count: int) -> dict[str, Any]:
         for old, new in itertools.pairwise(keys)
         for low, high in itertools.pairwise(sizes)
     ]
-    variants = [{**first, "key": key, "title": key, "facts": {}} for key in keys]
+    free = {keys[0]: {"unranked": "is free"}}
+    variants = [{**first, "key": k, "title": k, "facts": free.get(k, {})} for k in keys]
     shown = {"variants": variants, "points": points, "crossovers": crossovers, "best": None}
     said = f"{keys[0]} and {keys[1]} gave the same memory back, so not compared"
     summary = {"headline": "It varies", "facts": [], "details": [said]}

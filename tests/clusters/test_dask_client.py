@@ -546,6 +546,6 @@ def test_a_dict_that_each_submit_searches_is_named_and_saved(
         values = dask_client.gather(eval(code, names))  # noqa: S307
 
     (told,) = [f for f in recording.trace.findings if f.rule == "dask.repeated-payload"]
-    assert told.title == "`lookup` of 20,000 items was walked for 10 tasks"
+    assert told.title == "`lookup` of 20,000 items was looked through for 10 tasks"
     exec(told.remedy, names)  # noqa: S102  (as who pastes it)
     assert names["values"] == values

@@ -160,7 +160,7 @@ def test_parts_step_back_and_computations_stand_out() -> None:
     labels = {label.text: label for label in _labels(sheet_of(several(2)))}
 
     block, heading = labels["1: compute sum"], labels["Graph optimization"]
-    part = labels["Materialize tasks"]
+    part = labels["Make single tasks"]
     assert block.is_bold
     assert block.x < heading.x < part.x
     assert (heading.color, part.color) == (LIGHT.ink, LIGHT.muted)

@@ -126,7 +126,7 @@ def element_walk(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "ray.element-walk",
             "warn",
-            f"Ray walked {format_count(total)} elements one by one",
+            f"Ray pickled {format_count(total)} elements one by one",
             {"elements": total, "element_type": kind or None},
             ray_runs.as_one_block(trace, largest),
             spans=tuple(walked),

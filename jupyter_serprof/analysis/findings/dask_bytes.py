@@ -266,8 +266,8 @@ def _walked(trace: Trace, entry: facts.Record, share: float) -> Finding:
     return Finding(
         "dask.repeated-payload",
         "warn",
-        f"{f'`{name}`' if name else f'a {kind}'} of {format_count(items)} items was walked for "
-        f"{format_count(count)} tasks",
+        f"{f'`{name}`' if name else f'a {kind}'} of {format_count(items)} items was looked "
+        f"through for {format_count(count)} tasks",
         {"object": word(entry, "object"), "references": count, "crossing_bytes": size},
         _unsearched(trace, name or NAME),
         spans=_sent(trace),

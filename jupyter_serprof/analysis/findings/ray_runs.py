@@ -232,12 +232,12 @@ def native_walk(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "ray.native-walk",
                 "warn",
-                f"{f'`{name}`' if name else f'a {kind}'} of {format_bytes(size)} was walked "
+                f"{f'`{name}`' if name else f'a {kind}'} of {format_bytes(size)} was sent "
                 "element by element",
                 {"total_bytes": size, "value_type": kind},
                 as_one_block(trace, span),
                 spans=(index,),
-                because="msgpack writes each element, and each get makes all of them anew",
+                because="Ray writes each element by itself, and each get makes all of them anew",
                 share=share,
             )
 

@@ -49,7 +49,9 @@ def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple
                     to_bytes=high,
                 )
                 for faster, slower, low, high in _turns(before.key, after.key, curves)
-                if faster == after.key and low <= before.to_bytes and after.from_bytes <= high
+                if faster == after.key
+                and before.from_bytes <= low <= before.to_bytes
+                and after.from_bytes <= high <= after.to_bytes
             ]
     return tuple(dict.fromkeys(found))
 

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from jupyter_serprof.analysis.ranking import outside_texts, ranked_of
 from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
@@ -36,9 +38,19 @@ def medians_of(sweep: Sweep) -> Medians:
 
 
 def best_stretches(sweep: Sweep) -> list[Stretch]:
-    """Return who is fastest from which size to which; what moved nothing does not count."""
+    """Return who is fastest from which size to which; what moved nothing does not count.
+
+    One ends and the next begins where the crossover between them is drawn.
+    """
     has_warm = any(not point.cold for point in sweep.points if point.size_bytes is not None)
-    return stretches_of(sweep.points, ranked_of(sweep.variants), cold=not has_warm)
+    told = stretches_of(sweep.points, ranked_of(sweep.variants), cold=not has_warm)
+    for turn in (each for each in sweep.crossovers if each.cold != has_warm):
+        for at, (before, after) in enumerate(pairwise(told)):
+            is_between = turn.from_bytes <= before.to_bytes and after.from_bytes <= turn.to_bytes
+            if is_between and (turn.slower, turn.faster) == (before.key, after.key):
+                told[at] = replace(before, to_bytes=turn.from_bytes)
+                told[at + 1] = replace(after, from_bytes=turn.to_bytes)
+    return told
 
 
 def _headline(sweep: Sweep) -> str:

@@ -9,30 +9,17 @@ from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.model import Group, Table, TableColumn
 from jupyter_serprof.probes.dask.cluster import Cluster
 
-TASK_COLUMNS = (
-    TableColumn("prefix", "Prefix"),
-    TableColumn("count", "Tasks", "count"),
-    TableColumn("compute_min", "Min", "ns"),
-    TableColumn("compute_p25", "25 %", "ns"),
-    TableColumn("compute_p50", "Median", "ns"),
-    TableColumn("compute_p75", "75 %", "ns"),
-    TableColumn("compute_max", "Max", "ns"),
-    TableColumn("compute_total", "Execution", "ns"),
-    TableColumn("transfer_total", "Transfer", "ns"),
-    TableColumn("disk_total", "Disk", "ns"),
-    TableColumn("result_bytes", "Results", "bytes"),
-    TableColumn("errors", "Errors", "count"),
+TASK_COLUMNS = TableColumn.each(
+    *("prefix: Prefix", "count: Tasks, count", "compute_min: Min, ns", "compute_p25: 25 %, ns"),
+    *("compute_p50: Median, ns", "compute_p75: 75 %, ns", "compute_max: Max, ns"),
+    *("compute_total: Execution, ns", "transfer_total: Transfer, ns", "disk_total: Disk, ns"),
+    *("result_bytes: Results, bytes", "errors: Errors, count"),
 )
-COMPUTATION_COLUMNS = (
-    TableColumn("computation", "Computation"),
-    TableColumn("kind", "Call"),
-    TableColumn("graph_bytes", "Graph", "bytes"),
-    TableColumn("layers", "Layers", "count"),
-    TableColumn("tasks", "Tasks", "count"),
-    TableColumn("repeated_tasks", "Computed again", "count"),
-    TableColumn("repeated_ns", "Again took", "ns"),
-    TableColumn("dispatched_bytes", "Sent to workers", "bytes"),
-    TableColumn("duration", "Duration", "ns"),
+COMPUTATION_COLUMNS = TableColumn.each(
+    *("computation: Computation", "kind: Call", "graph_bytes: Graph, bytes"),
+    *("layers: Layers, count", "tasks: Tasks, count", "repeated_tasks: Computed again, count"),
+    *("repeated_ns: Again took, ns", "dispatched_bytes: Sent to workers, bytes"),
+    "duration: Duration, ns",
 )
 
 

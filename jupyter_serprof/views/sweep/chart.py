@@ -135,7 +135,7 @@ def _colors(found: Sequence[sweeps.Series]) -> Iterator[str]:
 
 def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
     points = [point for line in lines for point in line.series.points]
-    names = (len(lines) + 1) * LINE_HEIGHT
+    names = (sum(len(_names_of(line)) for line in lines) + 1) * LINE_HEIGHT
     high = max(_BRIEF_HEIGHT if sheet.is_brief else _HEIGHT, names)
     kind = "cold, first" if lines and lines[0].series.cold else "warm"
     what = "size of a chunk" if sweep.kind == "chunks" else "size"
@@ -234,14 +234,21 @@ def _put_crossover(
 def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine]) -> None:
     """Put names at the ends of the lines, moved apart where they would cover each other."""
     ends = sorted(lines, key=lambda line: chart.y(line.series.points[-1].wall_ns))
-    tops = _apart([chart.y(e.series.points[-1].wall_ns) - 7 for e in ends], chart)
-    x = chart.right + 14
-    for line, top in zip(ends, tops, strict=True):
-        middle = top + LINE_HEIGHT / 2
-        sheet.add(line.mark(x, middle))
-        room = WIDTH - MARGIN - x - 12
-        name = clean(line.series.variant.title)
-        sheet.put(x + 12, middle, name, sheet.theme.ink, room=room, is_bold=True)
+    rows = [(line, said) for line in ends for said in _names_of(line)]
+    tops = _apart([chart.y(line.series.points[-1].wall_ns) - 7 for line, _ in rows], chart)
+    x, theme = chart.right + 14, sheet.theme
+    room = WIDTH - MARGIN - x - 12
+    for (line, said), top in zip(rows, tops, strict=True):
+        middle, is_name = top + LINE_HEIGHT / 2, said != sweeps.NOT_COMPARED
+        ink = theme.ink if is_name else theme.muted
+        sheet.add(*([line.mark(x, middle)] if is_name else []))
+        sheet.put(x + 12, middle, said, ink, room=room, is_bold=is_name)
+
+
+def _names_of(line: _ChartLine) -> tuple[str, ...]:
+    """Return what stands at the end of a line: its name, and that it is no choice."""
+    variant = line.series.variant
+    return clean(variant.title), *([sweeps.NOT_COMPARED] if variant.unranked else [])
 
 
 def _apart(wanted: Sequence[float], chart: Chart) -> list[float]:
@@ -264,7 +271,7 @@ def _legend(
         yield None, f"{sweeps.which_text(counts)} of {low}" + (f" to {high}" if high > low else "")
     yield None, "lines end at measured sizes"
     if any(len(line.series.pieces) > 1 for line in lines):
-        yield None, "gap: beyond it time grows in another way"
+        yield None, "gap in a line: from there on time grows faster or slower"
     if any(point.cold for point in sweep.points) and lines and not lines[0].series.cold:
         yield None, "cold runs: in the text and the document"
 

@@ -16,6 +16,8 @@ from jupyter_serprof.model.sweep import runs_of as all_runs
 from jupyter_serprof.views.kit.table import Quantity
 
 _SMALLEST_RATIO = 0.05
+#: Stands beside a line that may lie below all others, and is no choice.
+NOT_COMPARED = "not compared"
 #: What stands below a table in which it occurs.
 _LEGENDS = {
     TIED: f"{TIED} as fast as the fastest, as far as these runs can tell",

@@ -8,15 +8,7 @@ from functools import partial
 from itertools import zip_longest
 from string import ascii_lowercase
 
-from jupyter_serprof.model import Sweep
-from jupyter_serprof.model.units import (
-    NOT_APPLICABLE,
-    clean,
-    column_unit,
-    counted_in_each,
-    format_bytes,
-    format_ns,
-)
+from jupyter_serprof.model import Sweep, units
 from jupyter_serprof.views.kit.bars import length_bar, log_axis, log_ticks
 from jupyter_serprof.views.kit.lines import clip, hang, wrap
 from jupyter_serprof.views.kit.table import (
@@ -78,18 +70,23 @@ def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]
             x = _place(math.log10(point.size_bytes), low, high, wide)
             y = _ROWS - 1 - _place(math.log10(point.wall_ns), *times, _ROWS)
             grid[y][x] = mark if grid[y][x] in (" ", mark) else _MORE_THAN_ONE
-    named = (f"{m} {clean(each.variant.title)}" for m, each in zip(_MARKS, found, strict=False))
+    named = (f"{m} {_legend(each)}" for m, each in zip(_MARKS, found, strict=False))
     is_shared = any(_MORE_THAN_ONE in row for row in grid)
     entries = [*named, *([f"{_MORE_THAN_ONE} several"] if is_shared else [])]
     # A letter stays beside its name.
     legend = wrap("  ".join(entry.replace(" ", _STICKY) for entry in entries), columns)
-    left, right = format_bytes(min(sizes)), format_bytes(max(sizes))
+    left, right = units.format_bytes(min(sizes)), units.format_bytes(max(sizes))
     foot = f"{' ' * (_LABEL + 2)}{left}{right:>{max(1, wide - len(left))}}".rstrip()
     head = f"median time over size, both logarithmic, {'cold' if is_cold else 'warm'}"
     rows = [f"{_time_label(times, at)} |{''.join(row)}".rstrip() for at, row in enumerate(grid)]
     axis = f"{' ' * _LABEL} +{'-' * wide}"
     said = (line.replace(_STICKY, " ").strip() for line in legend)
     return [*wrap(head, columns), *rows, axis, foot, *said]
+
+
+def _legend(series: Series) -> str:
+    variant = series.variant
+    return f"{units.clean(variant.title)}{f', {sweeps.NOT_COMPARED}' if variant.unranked else ''}"
 
 
 def _place(value: float, low: float, high: float, count: int) -> int:
@@ -100,7 +97,7 @@ def _time_label(times: tuple[float, float], row: int) -> str:
     """Return the round time whose place is this row; blank between."""
     ticks = log_ticks(times, _ROWS)
     here = [ns for ns in ticks if _ROWS - 1 - _place(math.log10(ns), *times, _ROWS) == row]
-    text = format_ns(here[0]).replace(".00", "").replace(".0", "") if here else ""
+    text = units.format_ns(here[0]).replace(".00", "").replace(".0", "") if here else ""
     return f"{clip(text, _LABEL):>{_LABEL}}"
 
 
@@ -112,7 +109,7 @@ def _tables(
     is_first = True
     while left:
         size = "chunk size" if sweep.kind == "chunks" else "size"
-        sizes = Column(size, tuple(map(format_bytes, _sizes_of(found))))
+        sizes = Column(size, tuple(map(units.format_bytes, _sizes_of(found))))
         chosen = [*_parameters(sweep, found), sizes]
         fixed = len(chosen)
         while left:
@@ -128,8 +125,9 @@ def _tables(
         lines = [head, *table_lines(chosen, columns)]
         # What the signs beside times mean.
         lines += [
-            f"{_GROUPED[1:]} {clean(each.variant.title)}, {format_bytes(p.size_bytes)}: {p.groups}"
+            f"{_GROUPED[1:]} {title}, {units.format_bytes(p.size_bytes)}: {p.groups}"
             for each in (() if left else found)
+            for title in [units.clean(each.variant.title)]
             for p in each.points
             if p.groups
         ]
@@ -139,7 +137,7 @@ def _tables(
 def _counts(found: Sequence[Series]) -> str:
     """Say how many runs a median is of, where it is more than one."""
     counts = [len(point.walls_ns) for each in found for point in each.points]
-    return f" of {counted_in_each(counts, 'run')}" if max(counts) > 1 else ""
+    return f" of {units.counted_in_each(counts, 'run')}" if max(counts) > 1 else ""
 
 
 def _sizes_of(found: Sequence[Series]) -> list[int]:
@@ -156,17 +154,17 @@ def _parameters(sweep: Sweep, found: Sequence[Series]) -> list[Column]:
     if not sweep.parameter or any(len(asked.get(size, ())) != 1 for size in sizes):
         return []
     cells = tuple(sweeps.plain_number(next(iter(asked[size]))) for size in sizes)
-    return [Column(clip(clean(sweep.parameter), _NAME), cells)]
+    return [Column(clip(units.clean(sweep.parameter), _NAME), cells)]
 
 
 def _column(each: Series, found: Sequence[Series]) -> Column:
     other = " " * len(_GROUPED) if any(point.groups for point in each.points) else ""
     texts = {
-        point.size_bytes: f"{format_ns(point.wall_ns)}{_GROUPED if point.groups else other}"
+        point.size_bytes: f"{units.format_ns(point.wall_ns)}{_GROUPED if point.groups else other}"
         for point in each.points
     }
-    cells = (texts.get(size, f"{NOT_APPLICABLE}{other}") for size in _sizes_of(found))
-    return Column(_head(clean(each.variant.title)), tuple(cells))
+    cells = (texts.get(size, f"{units.NOT_APPLICABLE}{other}") for size in _sizes_of(found))
+    return Column(_head(units.clean(each.variant.title)), tuple(cells))
 
 
 def _head(title: str) -> str:
@@ -183,7 +181,7 @@ def _growth(sweep: Sweep, found: Sequence[Series], columns: int) -> Iterator[str
         growth = [] if sweep.kind == "chunks" else sweeps.growth_lines(each)
         said = [*growth, *(f"note: {note}" for note in each.variant.notes)]
         if said:
-            yield from hang("", clean(each.variant.title), columns, 2)
+            yield from hang("", units.clean(each.variant.title), columns, 2)
         for sentence in said:
             yield from hang("", sentence, columns, 4)
 
@@ -221,7 +219,7 @@ def _groups(sweep: Sweep, run: Bar, columns: int) -> list[str]:
     if not run.groups:
         return []
     has_size = len({point.size_bytes for point in sweep.points}) > 1
-    head = f"{clean(run.variant.title)} {sweeps.label_of(run, has_size=has_size)}"
+    head = f"{units.clean(run.variant.title)} {sweeps.label_of(run, has_size=has_size)}"
     return hang(head, run.groups, columns, indent=_NAMES[1] + 2)
 
 
@@ -243,9 +241,9 @@ def _lines(sweep: Sweep, runs: Sequence[Bar], names: int) -> _Lines:
     lines: _Lines = []
     for variant in sweep.variants:
         own = [run for run in runs if run.variant.key == variant.key]
-        cells = [clip(clean(variant.title), names)]
+        cells = [clip(units.clean(variant.title), names)]
         if variant.result:
-            cells += [f"  {part}" for part in wrap(clean(variant.result), names - 2)]
+            cells += [f"  {part}" for part in wrap(units.clean(variant.result), names - 2)]
         lines += list(zip_longest(cells, own, fillvalue=None)) if own else []  # type: ignore[arg-type]
     return [(cell or "", run) for cell, run in lines]
 
@@ -271,7 +269,7 @@ def _columns(
 def _bars(labels: Column, runs: Sequence[Bar], room: int) -> Column:
     """Return a bar for each line that has a label, which is each line of a run."""
     longest_ns = max(run.wall_ns for run in runs) or 1
-    end = format_ns(longest_ns)
+    end = units.format_ns(longest_ns)
     head = f"0{end:>{room - 1}}" if len(end) < room else " " * room
     bars = (length_bar(run.wall_ns / longest_ns, room) for run in runs)
     cells = tuple(next(bars) if label else "" for label in labels.cells)
@@ -282,7 +280,7 @@ def _stage_lines(runs: Sequence[Bar], columns: int) -> Iterator[str]:
     """Yield for each variant its runs as sums of stages, and the notes about it."""
     for variant in dict.fromkeys(run.variant.key for run in runs):
         own = [run for run in runs if run.variant.key == variant]
-        yield from wrap(clean(own[0].variant.title), columns)
+        yield from wrap(units.clean(own[0].variant.title), columns)
         for run in own:
             yield from hang(f"  {run.label}", _sum_text(run), columns, indent=8)
         for note in own[0].variant.notes:
@@ -291,7 +289,7 @@ def _stage_lines(runs: Sequence[Bar], columns: int) -> Iterator[str]:
 
 def _sum_text(run: Bar) -> str:
     parts = sweeps.parts_of(run)
-    unit = column_unit(run.wall_ns)
+    unit = units.column_unit(run.wall_ns)
     total = unit.text(sum(part.self_ns for part in parts))
     terms = ", ".join(f"{part.title} {part.self_text}" for part in parts)
     spread = sweeps.spread_text(run)

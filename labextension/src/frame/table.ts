@@ -59,7 +59,9 @@ function stageGrid(trace: DrawnTrace, stage: Stage): HTMLElement {
     number("starts", "start_ns", (row) => row?.start_ns ?? null),
     number("self", "self_ns", selfOf),
     number("share", "share", shareOf, format.percent),
-    number("busy", "busy_ns", (row) => row?.busy_ns ?? null),
+    number("busy", "busy_ns", (row) =>
+      row === null || trace.stages[row.stage]?.waits ? null : row.busy_ns,
+    ),
     number("count", "count", (row) => row?.count ?? null, format.count),
     number("bytes", "size_bytes", (row) => row?.size_bytes ?? null, format.bytes),
     number("copied", "copied_bytes", (row) => row?.copied_bytes ?? null, format.bytes),

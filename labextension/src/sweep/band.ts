@@ -64,7 +64,7 @@ export function wireOf(frame: Frame, line: Line): SVGElement[] {
   const places = line.wire.map(({ size_bytes, ns }) => [frame.x(size_bytes), frame.y(ns)]);
   const points = places.map((place) => place.map((each) => each.toFixed(1)).join(",")).join(" ");
   const marks = line.wire.map(({ ns, size_bytes }) => {
-    const note = `${line.title} with the wire, predicted: ${duration(ns)}`;
+    const note = `${line.title} over the network, predicted: ${duration(ns)}`;
     return path("jsp-mark jsp-hollow", markAt(frame, line, size_bytes, ns), note);
   });
   return [shape("polyline", { class: "jsp-series jsp-wire-line", points }), ...marks];

@@ -8,6 +8,8 @@ import { breaksOf, type Crossover, type Fit, lineAt, type SizePoint } from "./se
 
 export interface Line {
   readonly title: string;
+  /** Why it is no choice; nothing where it is one. */
+  readonly outside?: string;
   readonly family: string;
   readonly marker: Marker;
   readonly points: readonly SizePoint[];
@@ -287,25 +289,31 @@ function labelsOf(frame: Frame, lines: readonly Line[]): SVGElement[] {
   let free = MARGIN.top;
   const places = ends.map((end) => {
     const y = Math.max(end.y, free);
-    free = y + LABEL_GAP * linesOf(end.line.title).length;
+    free = y + LABEL_GAP * namesOf(end.line).length;
     return { ...end, y };
   });
   const over = Math.max(0, free - LABEL_GAP - BOTTOM);
   return places.flatMap(({ line, y }) => {
-    const { family, marker, title } = line;
+    const { family, marker, outside, title } = line;
     const mark = path("jsp-mark", markPath(marker, frame.right + 14, y - over));
     mark.style.color = inkOf(family);
     const at = (row: number): object => ({
       x: frame.right + 24,
       y: y - over + 4 + LABEL_GAP * row,
     });
-    const names = linesOf(title).map((name, row) => {
-      const label = words(name, { class: "jsp-series-label", ...at(row) });
+    const names = namesOf(line).map((name, row) => {
+      const kind = name === outside ? "jsp-tick-text" : "jsp-series-label";
+      const label = words(name, { class: kind, ...at(row) });
       label.append(words(title, {}, "title"));
       return label;
     });
     return [mark, ...names];
   });
+}
+
+/** The name at the end of a line, and that it is no choice. */
+function namesOf({ title, outside }: Line): string[] {
+  return [...linesOf(title), ...(outside ? [outside] : [])];
 }
 
 /** A long name in two lines; only what is too long for both is cut. */

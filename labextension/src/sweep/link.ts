@@ -35,7 +35,7 @@ export function linkTexts(rides: readonly Ride[], bytesPerS: number, size: strin
       : `${all.length > 1 ? "above" : "on every link"} ${ride.title}`,
   );
   return [
-    `Predicted, ${size} over ${format.link(bytesPerS)}: ${first.title} would arrive first, ${time(first, bytesPerS)}, ${format.duration(wire)} of it on the wire${next}`,
+    `Predicted, ${size} over ${format.link(bytesPerS)}: ${first.title} would arrive first, ${time(first, bytesPerS)}, ${format.duration(wire)} of it on the network${next}`,
     `Fastest: ${parts.join("; ")}`,
     ...(rides.some((ride) => ride.isCompressed) ? [compressionText(compressionWins(all))] : []),
     ...missing,

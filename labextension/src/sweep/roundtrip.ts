@@ -255,7 +255,7 @@ function legend(scene: Scene): HTMLElement {
   return element("p", "jsp-legend", ...entries, element("span", "jsp-legend-end", end));
 }
 
-/** "Ray, warm: Walk over elements 0.12 + Pickle by Ray 0.16 + ... = 65.00 ms". */
+/** "Ray, warm: Look at each element 0.12 + Pickle by Ray 0.16 + ... = 65.00 ms". */
 export function stageSums(
   variant: Variant,
   runs: readonly Run[],

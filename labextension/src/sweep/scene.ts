@@ -12,6 +12,7 @@ import {
   fitsOf,
   isAlias,
   movedAt,
+  outsideOf,
   parameterAt,
   type Run,
   runsOf,
@@ -101,6 +102,7 @@ function transportLines(scene: SizeScene): Line[] {
     const way = WAYS.includes(variant.key) ? variant.key : free;
     return {
       title: String(variant.title ?? variant.key),
+      outside: outsideOf(variant),
       family: `way-${way}`,
       marker: markerAt(WAYS.indexOf(way)),
       points,

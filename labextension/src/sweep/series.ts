@@ -94,10 +94,7 @@ export function lineAt({ fixed_ns, ns_per_byte }: Law, bytes: number): number | 
 }
 
 /** Where a line breaks: between the last size of one piece and the first of the next. */
-export interface Break {
-  readonly from_bytes: number;
-  readonly to_bytes: number;
-}
+export type Break = Pick<Fit, "from_bytes" | "to_bytes">;
 
 export function breaksOf(fits: readonly Fit[]): Break[] {
   const ordered = fits.toSorted((a, b) => a.from_bytes - b.from_bytes);
@@ -107,14 +104,7 @@ export function breaksOf(fits: readonly Fit[]): Break[] {
   });
 }
 
-export interface Crossover {
-  readonly title: string;
-  readonly cold: boolean;
-  readonly faster: string;
-  readonly slower: string;
-  readonly from_bytes: number;
-  readonly to_bytes: number;
-}
+export type Crossover = Required<StoredCrossover>;
 
 export function crossoversOf(sweep: SweepDocument): Crossover[] {
   return (sweep.crossovers ?? []).flatMap((entry) => {
@@ -197,6 +187,11 @@ function runOf(sweep: SweepDocument, runs: Runs): Run {
 /** Its result lies in the memory of the original: it moved nothing, and is in no ranking. */
 export function isAlias({ facts }: Variant): boolean {
   return facts?.is_alias === true;
+}
+
+/** Stands beside what is no choice, though it may take the shortest. */
+export function outsideOf({ facts }: Variant): string {
+  return facts?.unranked || isAlias({ facts } as Variant) ? "not compared" : "";
 }
 
 /** What the traces of a sweep tell of stages by key; the first one with a stage has its note. */

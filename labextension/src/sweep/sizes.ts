@@ -13,7 +13,16 @@ import { chartOf, inkOf, markPath, sizeExtent } from "./chart";
 import { linkSlider, linkTexts, wireNs } from "./link";
 import { stageSums } from "./roundtrip";
 import { chartScene, ridesOf, runAt, type SizeScene, sizeName, smallStages } from "./scene";
-import { breaksOf, type Fit, inOrder, movedAt, type Run, sizesOf, stagesOf } from "./series";
+import {
+  breaksOf,
+  type Fit,
+  inOrder,
+  movedAt,
+  outsideOf,
+  type Run,
+  sizesOf,
+  stagesOf,
+} from "./series";
 
 const CHART_MOST = 700;
 const SIDE_PX = 330;
@@ -133,13 +142,14 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
     const mark = path("jsp-mark", markPath(line.marker, 7, 7));
     const sample = shape("svg", { width: 14, height: 14, "aria-hidden": "true" }, mark);
     sample.style.color = inkOf(line.family);
-    const entry = element("span", "jsp-line-name", line.title);
+    const said = [line.title, line.outside].filter(Boolean).join(", ");
+    const entry = element("span", "jsp-line-name", said);
     entry.prepend(sample);
     return entry;
   });
   // Their lines may lie below those that the headline names.
   const outside = scene.doc.summary?.details?.filter((text) => text.endsWith("not compared"));
-  const gap = "gap: beyond it the time grows in another way";
+  const gap = "gap in a line: from there on time grows faster or slower";
   const most = Math.max(0, ...drawn.flatMap(({ points }) => points.map(({ count }) => count)));
   const which = ["", "single runs", "faster run of 2"][most] ?? `middle run of ${most}`;
   const small = smallStages(scene);
@@ -147,7 +157,7 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
   return [
     ...lines,
     drawn.some((line) => breaksOf(line.fits).length > 0) ? element("span", "", gap) : null,
-    scene.link === null ? null : legendEntry("jsp-wire", "wire, predicted: dashed and hollow"),
+    scene.link === null ? null : legendEntry("jsp-wire", "network, predicted: dashed and hollow"),
     small > 0 ? element("span", "", `${stages} below 5\u00a0% at every size: see Table`) : null,
     ...(outside ?? []).map((text) => element("span", "", text)),
     legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
@@ -198,17 +208,18 @@ export function atSize(scene: SizeScene): HTMLElement[] {
   const blocks = runs.map(({ variant, run, wire }) => {
     const amount =
       run === undefined ? "not measured" : format.duration(run.point.wall_ns + (wire ?? 0));
+    const outside = element("span", "jsp-muted", ` ${outsideOf(variant)}`);
     const head = element(
       "p",
       "jsp-at-title",
-      element("strong", "", variant.title ?? variant.key),
+      element("span", "", element("strong", "", variant.title ?? variant.key), outside),
       element("strong", "", wire === null ? amount : `${amount}, predicted`),
     );
     if (run === undefined) {
       return element("div", "jsp-at-block", head);
     }
     const isUnknown = scene.link !== null && wire === null;
-    const why = "wire n/a: its bytes were not counted";
+    const why = "network n/a: its bytes were not counted";
     const note = isUnknown ? element("p", "jsp-note", why) : null;
     const stack = stackOf(scene, run, longest, wire);
     return element("div", `jsp-at-block${ghostOf(variant)}`, head, stack, note);
@@ -242,7 +253,7 @@ function stackOf(scene: SizeScene, run: Run, longest: number, wire: number | nul
     parts.push(segment("jsp-unaccounted", rest, "Unaccounted", amount, false));
   }
   if (wire !== null) {
-    parts.push(segment("jsp-wire", wire, "wire", `${format.duration(wire)}, predicted`));
+    parts.push(segment("jsp-wire", wire, "network", `${format.duration(wire)}, predicted`));
   }
   const node = element("div", "jsp-summary jsp-at-bar", ...parts);
   const share = (run.point.wall_ns + (wire ?? 0)) / longest;

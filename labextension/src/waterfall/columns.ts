@@ -22,7 +22,12 @@ const { NOT_APPLICABLE, NOT_SEEN } = format;
 
 export function columnsOf(trace: DrawnTrace): Column[] {
   const scale = format.columnScale(trace.wall_ns);
-  const busy = (ns: number): string => (ns === 0 ? "0" : inUnit(trace.wall_ns, ns));
+  const busyIn = (rows: readonly Row[]): string => {
+    const own = rows.filter(({ stage }) => trace.stages[stage]?.waits !== true);
+    const ns = own.reduce((sum, { busy_ns }) => sum + busy_ns, 0);
+    return ns > 0 ? inUnit(trace.wall_ns, ns) : own.length > 0 ? "0" : NOT_APPLICABLE;
+  };
+  const busySum = (nodes: readonly RowNode[]): string => busyIn(nodes.map(({ row }) => row));
   const perRow = { unit: "", rest: NOT_APPLICABLE, total: "", sum: () => NOT_APPLICABLE };
   const faults = (row: Row): string =>
     row.minor_faults == null ? unknownIn(trace, row) : format.count(row.minor_faults);
@@ -33,7 +38,14 @@ export function columnsOf(trace: DrawnTrace): Column[] {
   const columns: Column[] = [
     adding(trace, scale),
     shares(trace),
-    { ...each((row) => busy(row.busy_ns)), title: "busy", unit: scale.unit, name: "busy" },
+    {
+      ...perRow,
+      title: "busy",
+      unit: scale.unit,
+      name: "busy",
+      text: (row) => busyIn([row]),
+      sum: busySum,
+    },
     { ...each((row) => sizeText(trace, row)), title: "bytes", name: "bytes" },
     { ...perRow, title: "rate", name: "rate", text: (row) => rateText(trace, row) },
     { ...perRow, title: "of memcpy", name: "memcpy", text: (row) => memcpyText(trace, row) },

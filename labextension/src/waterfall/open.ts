@@ -72,16 +72,16 @@ function childRow(scene: Scene, stage: Stage, child: ChildRow): HTMLElement {
   const texts = own ? [barText(scene, inUnit(trace.wall_ns, child.busy_ns))] : [];
   const plot = piecesPlot(scene, stage, child.pieces, child.density, texts);
   const name = element("span", "jsp-stage-name", child.name, times);
-  const textOf = (column: Column): string => childText(trace.wall_ns, column, child);
+  const textOf = (column: Column): string => childText(scene, stage, column, child);
   const node = line([name], plot.node, columns, textOf);
   node.classList.add("jsp-child");
   return node;
 }
 
 /** Children are parts of the work; the wall time has its owner in the row above. */
-function childText(wallNs: number, column: Column, child: ChildRow): string {
-  if (column.name === "busy") {
-    return inUnit(wallNs, child.busy_ns);
+function childText({ trace }: Scene, { waits }: Stage, column: Column, child: ChildRow): string {
+  if (column.name === "busy" && !waits) {
+    return inUnit(trace.wall_ns, child.busy_ns);
   }
   return column.name === "bytes" && child.size_bytes !== null
     ? format.bytes(child.size_bytes)

@@ -140,7 +140,7 @@ function legend(trace: DrawnTrace): HTMLElement {
     rows.length > 1 ? legendEntry("jsp-path", "critical path") : null,
     hasErrors ? legendEntry("jsp-whisker", "clock uncertainty") : null,
     legendEntry("jsp-unaccounted", "unaccounted"),
-    element("span", "", "self adds up to the wall time; busy is the time in it, also in parallel"),
+    element("span", "", "self adds up to the wall time; busy is work, also in parallel"),
     element("span", "jsp-legend-end", `${format.NOT_APPLICABLE} does not apply, n/a not seen`),
   );
 }

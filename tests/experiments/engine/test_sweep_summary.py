@@ -207,7 +207,7 @@ def test_what_a_transport_does_by_itself_is_no_advice() -> None:
     ("seen", "title", "said"),
     [
         (("pickle",), "Many objects", "`a`, 8.00 MB: 31.0 ms, Many objects"),
-        (("ray",), "Ray walked 9", "`a`, 8.00 MB: Ray takes 95.0 ms, Ray walked 9"),
+        (("ray",), "Ray pickled 9", "`a`, 8.00 MB: Ray takes 95.0 ms, Ray pickled 9"),
         (("ray", "pickle"), "Many objects", "`a`, 8.00 MB: 31.0 ms, Many objects"),
         (("ray",), "Ray" * 22, f"`a`, 8.00 MB: 95.0 ms, {'Ray' * 22}"),
         (("oob",), "Many objects", "`a`, 8.00 MB: Pickle takes 31.0 ms, no way is faster"),

@@ -20,15 +20,10 @@ _GRAPHS = 4
 _SECONDS = 0.3
 #: Of smaller graphs it is not asked what they hold; many small things cost more than their bytes.
 _KEPT_BYTES = 100_000
-_COLUMNS = (
-    TableColumn("layer", "Layer"),
-    TableColumn("key", "Key"),
-    TableColumn("object", "Object"),
-    TableColumn("name", "Variable"),
-    TableColumn("bytes", "Bytes", "bytes"),
-    TableColumn("share", "Share", "ratio"),
-    TableColumn("references", "References", "count"),
-    TableColumn("crossing_bytes", "Bytes to workers (predicted)", "bytes"),
+_COLUMNS = TableColumn.each(
+    *("layer: Layer", "key: Key", "object: Object", "name: Variable", "bytes: Bytes, bytes"),
+    *("share: Share, ratio", "references: References, count"),
+    "crossing_bytes: Bytes to workers (predicted), bytes",
 )
 _TITLE = "Who holds the bytes of the graph"
 _NOTE = (
