@@ -133,10 +133,9 @@ SHARED = LONGEST[:2]
 
 
 class ByRoom(LoadScopeScheduling):  # type: ignore[misc]  # untyped, as said above
-    """Each file to one process, and the folders that share something as one file.
+    """Each file to one process, and the folders that share something as one file."""
 
-    The groups of pytest-xdist are not read by pytest 9.2, which no longer asks for ``_nodeid``.
-    """
+    # The groups of pytest-xdist are not read by pytest 9.2, which no longer asks for ``_nodeid``.
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]

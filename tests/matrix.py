@@ -142,11 +142,9 @@ def meetings(pair: Sequence[str]) -> set[tuple[tuple[str, str], tuple[str, str]]
 
 @cache
 def pairs() -> tuple[Pair, ...]:
-    """Return the pairs: always the one next in which most values meet that have not met.
-
-    Those of the newest Python come last and for its own values only: where it is missing, all
-    others have met all the same.
-    """
+    """Return the pairs: always the one next in which most values meet that have not met."""
+    # Those of the newest Python come last and for its own values only: where it is missing, all
+    # others have met all the same.
     chosen = [LOWEST]
     for pythons in (AXES["python"][:-1], AXES["python"]):
         possible = [

@@ -305,10 +305,8 @@ def crowded(files: Mapping[str, str]) -> list[str]:
 
 
 def circle(files: Mapping[str, str]) -> list[str]:
-    """Return rooms that import each other in a ring, at run time; none if there is no ring.
-
-    A room may use the rooms in it and be used by them.
-    """
+    """Return rooms that import each other in a ring, at run time; none if there is no ring."""
+    # A room may use the rooms in it and be used by them.
     arrows: dict[str, set[str]] = {}
     for module, source in files.items():
         here = module.rpartition(".")[0]

@@ -163,10 +163,8 @@ def _are_apart(faster: Sequence[int], slower: Sequence[int]) -> bool:
 
 
 def _watching_ns(sweep: Sweep) -> Mapping[str, int]:
-    """Return the cost of one recorded call times those of a run, in the caller's own process.
-
-    Runs that were looped are timed without a recording.
-    """
+    """Return the cost of one recorded call times those of a run, in the caller's own process."""
+    # Runs that were looped are timed without a recording.
     cost, found = sweep.quality.span_cost_ns or 0, dict[str, int]()
     bare = {(point.variant, point.size_bytes) for point in sweep.points if point.loops}
     for entry in sweep.traces:

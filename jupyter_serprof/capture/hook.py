@@ -274,10 +274,8 @@ class CoroutineHook(Hook):
     _is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
 
     async def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """Await the original; its span lies on the lane of its asyncio task, not of the thread.
-
-        Page faults are not noted: those of other tasks would be among them.
-        """
+        """Await the original; its span lies on the lane of its asyncio task, not of the thread."""
+        # Page faults are not noted: those of other tasks would be among them.
         sinks = self.sinks
         if not sinks:
             return await self.original(*args, **kwargs)

@@ -88,10 +88,8 @@ class _Like:
 
 
 def _told(likes: _Likes, at: int | None = None) -> Iterator[Written]:
-    """Tell each like as one call, one after the other from a time on, with those in them.
-
-    Without a time it is that of the first call; where each is one call, they stay where they are.
-    """
+    """Tell each like as one call, one after the other from a time on, with those in them."""
+    # Without a time it is that of the first call; where each is one call, they stay where they are.
     ordered = sorted(likes.values(), key=lambda like: like.start)
     stay = at is None and all(like.calls == 1 for like in ordered)
     at = ordered[0].start if at is None and ordered else at

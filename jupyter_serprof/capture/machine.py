@@ -198,10 +198,8 @@ def _arrow_buffers(value: Any) -> list[Buffer]:  # noqa: ANN401  (anything)
 
 
 def store_ranges() -> list[tuple[int, int]] | None:
-    """Return the address ranges of Ray's object store in this process; None where unknown.
-
-    Source: /proc/self/maps of Linux; other systems have none.
-    """
+    """Return the address ranges of Ray's object store in this process; None where unknown."""
+    # Source: /proc/self/maps of Linux; other systems have none.
     maps = Path("/proc/self/maps")
     if not maps.exists():
         return None
@@ -235,10 +233,9 @@ _WARM_COPIES = 6
 
 @cache
 def measure_limits() -> Limits:
-    """Return the memory limits of this machine (bytes per second), measured at the first call.
-
-    Unknown (None) where there is no memory to spare for it: 64 MiB for the time of the measurement.
-    """
+    """Return the memory limits of this machine (bytes per second), measured at the first call."""
+    # Unknown (None) where there is no memory to spare for it: 64 MiB for the time of the
+    # measurement.
     try:
         return _measured()
     except (OSError, MemoryError):

@@ -147,12 +147,11 @@ class Recorder:
         self.moved_ns += time.perf_counter_ns() - start_ns
 
     def weigh(self, place: Place) -> None:
-        """Measure what it costs to write a call down, here and now, in the kind of a place.
-
-        In turns: nothing, a bare call, the same call watched; a call as heavy as those that come by
-        the hundred thousand, which finds the processor's caches as they do. ``before`` is called
-        with its one argument; what ``before`` and ``after`` take is measured by the hook itself.
-        """
+        """Measure what it costs to write a call down, here and now, in the kind of a place."""
+        # In turns: nothing, a bare call, the same call watched; a call as heavy as those that come
+        # by the hundred thousand, which finds the processor's caches as they do. ``before`` is
+        # called with its one argument; what ``before`` and ``after`` take is measured by the hook
+        # itself.
         if self.now is not time.perf_counter_ns:  # a clock that knows nothing of this machine
             return
         scrap = Recorder(())
@@ -171,10 +170,8 @@ class Recorder:
         self.failures[f"a hook failed at {place.path}: {describe_failure(error)}"] += 1
 
     def start(self) -> None:
-        """Arm the probes, then start the clock.
-
-        If arming is interrupted, everything that was armed is removed again.
-        """
+        """Arm the probes, then start the clock."""
+        # If arming is interrupted, everything that was armed is removed again.
         try:
             for probe in self.probes:
                 if _is_imported(probe.library):
@@ -218,11 +215,9 @@ class Recorder:
             self._guarded(probe, probe.forget, "forgotten")
 
     def _offset_ns(self) -> int:
-        """Return what the clock of the day is ahead of ours, ns.
-
-        Read several times: a thread that must pause between the two clocks reads them apart, and
-        all that other processes tell would be drawn too late by that pause.
-        """
+        """Return what the clock of the day is ahead of ours, ns."""
+        # Read several times: a thread that must pause between the two clocks reads them apart, and
+        # all that other processes tell would be drawn too late by that pause.
         readings = ((self.now(), self.wall_now(), self.now()) for _ in range(_READINGS))
         before, wall, after = min(readings, key=lambda reading: reading[2] - reading[0])
         return wall - (before + after) // 2

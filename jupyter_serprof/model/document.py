@@ -96,10 +96,8 @@ def _check_counts(document: Mapping[str, Any]) -> None:
 
 
 def _check_size(document: Mapping[str, Any]) -> None:
-    """Refuse columns that would take far more memory than what stands in their place.
-
-    A hundred thousand recorded spans take 6 bytes each in a file and 190 in memory.
-    """
+    """Refuse columns that would take far more memory than what stands in their place."""
+    # A hundred thousand recorded spans take 6 bytes each in a file and 190 in memory.
     traces = [document, *(entry["trace"] for entry in document.get("traces", ()))]
     parts = [anatomy["parts"] for trace in traces for anatomy in trace.get("anatomies", ())]
     tables = [

@@ -170,10 +170,8 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
 
 
 def _travelling(value: object) -> Iterator[tuple[Variable, int, dict[str, object]]]:
-    """Yield what is pickled by value with a function or class, and helpers that it captures.
-
-    With its size, and the variables that the code around the function knows.
-    """
+    """Yield what is pickled by value with a function or class, and helpers that it captures."""
+    # With its size, and the variables that the code around the function knows.
     waiting, seen = deque(_functions(value)), set[types.FunctionType]()
     while waiting and len(seen) < _FUNCTIONS:
         function = waiting.popleft()

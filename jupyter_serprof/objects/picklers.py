@@ -318,10 +318,8 @@ def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], 
 def _pickled(
     value: object, *, hands_over: bool = True
 ) -> tuple[CountingFile, list[pickle.PickleBuffer]]:
-    """Return what was written of a value, and the buffers that stayed beside it.
-
-    `OutOfTime` of so many small objects that it takes longer than half a second.
-    """
+    """Return what was written of a value, and the buffers that stayed beside it."""
+    # `OutOfTime` of so many small objects that it takes longer than half a second.
     import cloudpickle
 
     sink, beside = CountingFile(time.monotonic() + _LOOK_S), list[pickle.PickleBuffer]()

@@ -91,11 +91,9 @@ class Probe:
         Probe.remove(self)
 
     def look(self, stage: str, still_s: float) -> LiveFacts | None:  # noqa: ARG002
-        """Return what is known of the work that a caller in a stage waits for; None: not ours.
-
-        Asked four times a second, from another thread, with the time for which nothing has moved:
-        from some seconds on it is worth to say why.
-        """
+        """Return what is known of the work that a caller in a stage waits for; None: not ours."""
+        # Asked four times a second, from another thread, with the time for which nothing has moved:
+        # from some seconds on it is worth to say why.
         return None
 
     def refine(self, run: Page) -> None:

@@ -27,10 +27,9 @@ _ran_ns = getattr(time, "thread_time_ns", time.process_time_ns)
 def looking(
     path: str, is_done: Callable[[Any, Any], bool], stage: str = "python.wait", role: str = LOOK
 ) -> Place:
-    """Return a place where somebody looks; ``is_done`` is asked with arguments and result.
-
-    It notes the time of the thread before and after, ns, and whether what was looked for is there.
-    """
+    """Return a place where somebody looks; ``is_done`` is asked with arguments and result."""
+    # It notes the time of the thread before and after, ns, and whether what was looked for is
+    # there.
     return Place(
         *(path, stage, role),
         before=lambda args, kwargs: (args, kwargs, _ran_ns()),

@@ -108,10 +108,8 @@ def in_order(own_ms: float, ready: int, lane: str = CALLER) -> Trace:
 
 
 def in_calls(count: int, idle_ms: float, caller: str = "caller", sent: int | None = None) -> Trace:
-    """Return calls of an actor with pauses between them, while the task runs that calls it.
-
-    If it is known when they were ``sent``: each of those behind the end of the one before it.
-    """
+    """Return calls of an actor with pauses between them, while the task runs that calls it."""
+    # If it is known when they were ``sent``: each of those behind the end of the one before it.
     end = count * (40 + idle_ms)
     calls = [("ray.execute", "worker 1", 1 + at * (40 + idle_ms), 40) for at in range(count)]
     around = ("ray.execute", "worker 2", 0, end if caller == "caller" else 1)

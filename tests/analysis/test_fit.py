@@ -127,10 +127,8 @@ def test_few_sizes_are_one_line(count: int) -> None:
 
 @pytest.mark.parametrize("late", [0, 1])
 def test_page_faults_name_the_cause_of_a_break(late: int) -> None:
-    """From the size on at which each page is a fresh one.
-
-    A break is known to one step of the grid, and so is where the pages change.
-    """
+    """From the size on at which each page is a fresh one."""
+    # A break is known to one step of the grid, and so is where the pages change.
     truth = fresh_pages(seeded(13))
     edge = SIZES[(truth.break_at or 0) + late]
     found = replace(truth, faults=lambda n: round(n / 4096) if n >= edge else 0)

@@ -27,12 +27,10 @@ ROWS = [{"id": at, "x": at / 7} for at in range(2_000)]
 
 @pytest.fixture(scope="module", autouse=True)
 def _nobody_else() -> Iterator[None]:
-    """Measure the work of this process, and let the collector look at no objects of other tests.
-
-    A machine that is busy with others makes each pickle slow for its bytes, a collector that
-    searches a million objects is found in it: both are told, and neither is of the workload.
-    What is frozen stays so: all that was collected is among it (``tests/conftest.py``).
-    """
+    """Measure the work of this process, and let the collector look at no objects of other tests."""
+    # A machine that is busy with others makes each pickle slow for its bytes, a collector that
+    # searches a million objects is found in it: both are told, and neither is of the workload. What
+    # is frozen stays so: all that was collected is among it (``tests/conftest.py``).
     gc.collect()
     gc.freeze()
     with pytest.MonkeyPatch.context() as patch:

@@ -108,10 +108,8 @@ def pieces_of(segments: list[Segment]) -> list[tuple[int, int]]:
 @given(segment_lists(), st.integers(1, 6))
 @example([Segment(0, 1, 0), Segment(6, 7, 1), Segment(12, 13, 2), Segment(14, 15, 3)], 2)
 def test_of_the_gaps_the_smallest_close(segments: list[Segment], limit: int) -> None:
-    """What a picture loses above the limit is as little as possible, and nothing below it.
-
-    However few pieces are allowed, no owned instant is lost and the ends stay.
-    """
+    """What a picture loses above the limit is as little as possible, and nothing below it."""
+    # However few pieces are allowed, no owned instant is lost and the ends stay.
     before = set(instants(segments))
     exact = fewer_pieces(pieces_of(segments), 64)
     gaps = sorted(b - (a + length) for (a, length), (b, _) in pairwise(exact))

@@ -98,10 +98,8 @@ def innermost(trace: Trace, lane: str, at: int) -> int | None:
 
 
 def slow_owner(trace: Trace, at: int) -> str | None:
-    """Say who owns an instant, as the rule is written: innermost, waits give way to work.
-
-    Of work elsewhere the furthest along the road, where collections and imports have no place.
-    """
+    """Say who owns an instant, as the rule is written: innermost, waits give way to work."""
+    # Of work elsewhere the furthest along the road, where collections and imports have no place.
     mine = innermost(trace, CALLER, at)
     if mine is None:
         return None
@@ -130,11 +128,9 @@ def self_ms(trace: Trace) -> dict[str, float]:
 
 @given(any_traces())
 def test_rows_and_the_unaccounted_time_add_up_to_the_wall_time(trace: Trace) -> None:
-    """To the nanosecond, for any set of spans; nothing is negative.
-
-    Whatever owned wall time worked meanwhile, and nobody works twice at once. There is one row for
-    each stage that was met, by its order on the road, then by its key.
-    """
+    """To the nanosecond, for any set of spans; nothing is negative."""
+    # Whatever owned wall time worked meanwhile, and nobody works twice at once. There is one row
+    # for each stage that was met, by its order on the road, then by its key.
     waterfall = partition(trace)
     rows, keys = waterfall.rows, [row.stage for row in waterfall.rows]
 
@@ -177,11 +173,9 @@ def test_above_64_pieces_the_row_stays_exact() -> None:
 
 @given(nested_traces())
 def test_each_nanosecond_has_the_owner_that_the_rule_names(trace: Trace) -> None:
-    """The same rows come out if every nanosecond is asked one by one.
-
-    Busy is each instant of a lane once: a child is not counted again in its parent; lanes add up,
-    they are work in parallel.
-    """
+    """The same rows come out if every nanosecond is asked one by one."""
+    # Busy is each instant of a lane once: a child is not counted again in its parent; lanes add up,
+    # they are work in parallel.
     owners = [slow_owner(trace, at) for at in range(trace.wall_ns)]
     expected = Counter(key for key in owners if key is not None)
     at_work = (

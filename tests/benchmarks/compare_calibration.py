@@ -87,11 +87,9 @@ def document(call: Callable[[], object], runs: int) -> Sweep:
 
 
 def apart(workload: str, each: int, busy: int) -> None:
-    """Print what documents made apart say: all in this process, and each in one of its own.
-
-    There are so many of the same code, and half as many of each change, in random order, beside so
-    many busy neighbours.
-    """
+    """Print what documents made apart say: all in this process, and each in one of its own."""
+    # There are so many of the same code, and half as many of each change, in random order, beside
+    # so many busy neighbours.
     changes = [change for change in CHANGES for at in range(each) if change == "A/A" or at % 2]
     random.Random(0).shuffle(changes)  # noqa: S311  (an order)
     known: dict[tuple[str, str], list[Sweep]] = {}

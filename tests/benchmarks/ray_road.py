@@ -150,12 +150,8 @@ def cost_rows(rounds: int) -> list[tuple[str, ...]]:
     return [(case, *(f"{medians[case, way]:,.1f}" for way in ways)) for case in cases]
 
 
+@small_ray()
 def main(rounds: int) -> None:
-    with small_ray():
-        figures(rounds)
-
-
-def figures(rounds: int) -> None:
     actor = Actor.remote()
     journey(actor)
     seen: dict[tuple[str, str], list[float]] = {key: [] for key in INJECTED}
@@ -166,13 +162,9 @@ def figures(rounds: int) -> None:
             found.append(longest_ms(recording.trace, *key))
     heading(f"injected and seen, {rounds} rounds, ms")
     rows = [
-        (
-            stage,
-            f"{ms}",
-            f"{statistics.median(seen[stage, name]):.1f}",
-            worst(seen[stage, name], ms),
-        )
-        for (stage, name), ms in INJECTED.items()
+        (stage, f"{ms}", f"{statistics.median(seen[key]):.1f}", worst(seen[key], ms))
+        for key, ms in INJECTED.items()
+        for stage in key[:1]
     ]
     table(("stage", "injected", "median", "worst"), rows)
     heading("cost of the agent: medians")

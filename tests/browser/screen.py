@@ -90,10 +90,9 @@ def bundle_for(document: Any) -> str:
 
 
 class Screen:
-    """A page of its own; the context, and with it the cache of the browser, is shared.
+    """A page of its own; the context, and with it the cache of the browser, is shared."""
 
-    A JupyterLab that a green test has left is cleared and used again: to load one takes seconds.
-    """
+    # A JupyterLab that a green test has left is cleared and used again: to load one takes seconds.
 
     def __init__(
         self, context: BrowserContext, picture: Path | None, labs: dict[str, Page] | None = None
@@ -152,10 +151,8 @@ class Screen:
         assert unknown == [], unknown
 
     def open_lab(self, jupyter: str, name: str, *, anew: bool = False) -> Page:
-        """Open a file in JupyterLab and wait until the application is there.
-
-        In one that is loaded anew, or in one that another test has left.
-        """
+        """Open a file in JupyterLab and wait until the application is there."""
+        # In one that is loaded anew, or in one that another test has left.
         self._lab = None if anew else jupyter
         if anew or (left := self._labs.pop(jupyter, None)) is None:
             self.page.goto(f"{jupyter}/lab/tree/{name}?reset")
@@ -262,10 +259,8 @@ class Screen:
         rules: tuple[str, ...] = (),
         ignored: tuple[str, ...] = (),
     ) -> list[str]:
-        """Return what axe-core finds wrong inside the elements of a selector.
-
-        By all rules or by some, but not by ignored ones.
-        """
+        """Return what axe-core finds wrong inside the elements of a selector."""
+        # By all rules or by some, but not by ignored ones.
         if not AXE.is_file():
             pytest.fail("axe-core is missing; run: uv run npm --prefix labextension ci")
         # Not as a script tag: the policy of an exported page allows none.

@@ -77,10 +77,8 @@ def test_the_documents_have_every_text_that_there_can_be(schema: str) -> None:
 
 @pytest.mark.parametrize("name", [*DOCUMENTS, "packed", "lanes"])
 def test_no_payload_is_executed_in_any_view(screen: Screen, name: str) -> None:
-    """All 200, in tens, in every view, with tooltips and all that can be opened.
-
-    A packed column has one text more, which is decoded and never shown: each fifth of the tens.
-    """
+    """All 200, in tens, in every view, with tooltips and all that can be opened."""
+    # A packed column has one text more, which is decoded and never shown: each fifth of the tens.
     more = {"packed": json.loads(PACKED.read_text("utf-8")), "lanes": samples.lane_trace()}
     document = {**DOCUMENTS, **more}[name]
 

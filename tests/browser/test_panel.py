@@ -57,10 +57,8 @@ def choose(page: Page, generator: str, runs: int) -> None:
 def test_points_arrive_stop_keeps_them_and_the_saved_notebook_replays(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
-    """The main job: generator, sweep, stop, save; then the size slider moves without a kernel.
-
-    Resumed it is finished, and a closed panel leaves nothing of itself in the notebook.
-    """
+    """The main job: generator, sweep, stop, save; then the size slider moves without a kernel."""
+    # Resumed it is finished, and a closed panel leaves nothing of itself in the notebook.
     path = jupyter_root / "panel.ipynb"
     page = shown(screen, jupyter, path, LOAD, "%serprof -o doc")
     screen.shoot("-ready")

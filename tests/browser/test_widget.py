@@ -99,10 +99,8 @@ def test_a_live_view_leaves_the_document_and_nothing_else(
 def test_a_round_trip_grows_on_the_screen_until_it_is_stopped(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
-    """Runs appear one after the other in the view that was chosen; stopped, the document stays.
-
-    In Notebook 7, for both: the widget that grows in JupyterLab stands above.
-    """
+    """Runs appear one after the other in the view that was chosen; stopped, the document stays."""
+    # In Notebook 7, for both: the widget that grows in JupyterLab stands above.
     path = jupyter_root / "trip.ipynb"
     write_notebook(path, [code_cell(TRIP)])
     page = screen.open_notebook(jupyter, path.name)

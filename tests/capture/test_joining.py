@@ -93,10 +93,8 @@ def sums(recorder: Recorder, few: int) -> dict[object, Counter[str]]:
 
 @given(calls=CALLS, others=CALLS)
 def test_each_stage_has_what_it_had(calls: list[Call], others: list[Call]) -> None:
-    """Also what is around the joined ones: their self times, counts and faults are the same.
-
-    Calls, time, faults and bytes of each place and thread are neither lost nor added to.
-    """
+    """Also what is around the joined ones: their self times, counts and faults are the same."""
+    # Calls, time, faults and bytes of each place and thread are neither lost nor added to.
     recorder = recorder_of(calls, others)
     assert sums(recorder, few=0) == sums(recorder, few=1_000_000)
 

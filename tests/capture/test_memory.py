@@ -27,10 +27,8 @@ def address(array: Any) -> int:
 
 
 def test_an_array_is_one_buffer() -> None:
-    """Address and size are those of its data, also of a read-only view.
-
-    The interface of an array with negative strides points to its last byte, not its first.
-    """
+    """Address and size are those of its data, also of a read-only view."""
+    # The interface of an array with negative strides points to its last byte, not its first.
     array = np.arange(10)
     view = array[2:]
     view.flags.writeable = False

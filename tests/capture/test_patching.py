@@ -207,10 +207,8 @@ def wrap(owner: Any, attribute: str) -> Callable[[], None]:
 def test_another_tools_wrapper_comes_and_goes_in_any_order(
     library: ModuleType, order: tuple[str, ...], place: str
 ) -> None:
-    """Wrapped before us or after us, removed before or after: the identical object is back.
-
-    If the tool puts our idle hook back after we left, the next recording or ``sweep`` clears it.
-    """
+    """Wrapped before us or after us, removed before or after: the identical object is back."""
+    # If the tool puts our idle hook back after we left, the next recording or ``sweep`` clears it.
     before, page, undo = attributes(library), recorder(), {}
 
     for step in order:

@@ -108,10 +108,8 @@ def _warm_up(folder: str) -> None:
 
 @pytest.fixture(scope="package")
 def dask_client() -> Iterator[Client]:
-    """Give a client of a cluster of two worker processes of one thread each, on loopback.
-
-    Tasks run where they were sent: one that is stolen by an idle worker would be sent twice.
-    """
+    """Give a client of a cluster of two worker processes of one thread each, on loopback."""
+    # Tasks run where they were sent: one that is stolen by an idle worker would be sent twice.
     import dask
     from distributed import Client, LocalCluster
 

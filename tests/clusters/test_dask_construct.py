@@ -38,10 +38,8 @@ def busy(length_ms: float) -> int:
 
 
 def is_found(once: Callable[[], tuple[int, int, int]]) -> bool:
-    """Tell whether a time (found, true, resolution) is right within 5 % or 5 ms, and a look.
-
-    A busy machine spoils some recordings, and takes the looks apart: those do not count.
-    """
+    """Tell whether a time (found, true, resolution) is right within 5 % or 5 ms, and a look."""
+    # A busy machine spoils some recordings, and takes the looks apart: those do not count.
     for _ in range(8):
         found, true, resolution = once()
         allowed = max(0.05 * true, 5 * _MS) + min(resolution, 12 * _MS)

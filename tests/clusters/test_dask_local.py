@@ -86,11 +86,9 @@ def watched(
 
 
 def is_delay(once: Callable[[], Sequence[int]]) -> bool:
-    """Tell whether one of a few recordings finds all of the delay, and 5 % more at most.
-
-    A machine with more work than cores makes sleeps longer, never shorter; but of a sleep elsewhere
-    the caller owns only what it waits for, and it may be late for its wait.
-    """
+    """Tell whether one of a few recordings finds all of the delay, and 5 % more at most."""
+    # A machine with more work than cores makes sleeps longer, never shorter; but of a sleep
+    # elsewhere the caller owns only what it waits for, and it may be late for its wait.
     least_ns, most_ns = DELAY_S * 1e9 * 0.999, DELAY_S * 1e9 * 1.05
     return any(all(least_ns <= found <= most_ns for found in once()) for _ in range(8))
 

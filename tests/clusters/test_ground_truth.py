@@ -42,10 +42,8 @@ class SlowState:
 
 
 def _is_found(function: Callable[[], object], stage: str) -> bool:
-    """Tell whether one of a few recordings finds the sleep in a stage; a stage has all of it.
-
-    A busy machine takes the interpreter away beside the sleep, too.
-    """
+    """Tell whether one of a few recordings finds the sleep in a stage; a stage has all of it."""
+    # A busy machine takes the interpreter away beside the sleep, too.
     for trace in attempts(function):
         found_ns, injected_ns = self_ns(trace, stage), _SLEPT_NS[-1]
         assert found_ns >= injected_ns >= _DELAY_S * 1e9

@@ -183,10 +183,8 @@ def report(recording):
 
 
 def test_ray_may_be_started_and_shut_down_while_recording() -> None:
-    """A cell that imports Ray, starts it and uses it is seen from the first put on.
-
-    What was seen before a shutdown stays; a Ray that does not run is neither asked nor started.
-    """
+    """A cell that imports Ray, starts it and uses it is seen from the first put on."""
+    # What was seen before a shutdown stays; a Ray that does not run is neither asked nor started.
     address = ray.get_runtime_context().gcs_address
     code = """
     with record("all in one") as recording:

@@ -145,11 +145,9 @@ class Kernel:
         self._manager.interrupt_kernel()
 
     def start_ray(self, cell: str) -> Ran:
-        """Run a cell that starts Ray, up to three times if it could not.
-
-        The raylet of Ray 2.60 gives up after 15 s without its agent ("Timed out waiting for file
-        .../metrics_agent_port" in raylet.err), which a busy machine needs longer to start.
-        """
+        """Run a cell that starts Ray, up to three times if it could not."""
+        # The raylet of Ray 2.60 gives up after 15 s without its agent ("Timed out waiting for file
+        # .../metrics_agent_port" in raylet.err), which a busy machine needs longer to start.
         for _ in range(3):
             ran = self.run(cell)
             if ran.status == "ok":

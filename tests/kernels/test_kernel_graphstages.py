@@ -120,10 +120,8 @@ def test_outputs_name_no_user_host_or_path(dasks: Kernel) -> None:
     ids=["persist", "compute", "persisted by the code", "statement", "cell"],
 )
 def test_an_interrupt_while_waiting_releases_the_futures(dasks: Kernel, code: str) -> None:
-    """KeyboardInterrupt at once, what was measured is shown, the scheduler forgets the tasks.
-
-    The signal reaches the workers too; they die of it where nobody has recorded for some seconds.
-    """
+    """KeyboardInterrupt at once, what was measured is shown, the scheduler forgets the tasks."""
+    # The signal reaches the workers too; they die of it where nobody has recorded for some seconds.
     workers = dasks.run("sorted(client.run(os.getpid).values())")
     ran = dasks.run(code.format(ANNOUNCE), interrupt_at="waiting")
     left = dasks.run("forgotten()")

@@ -168,10 +168,9 @@ def test_an_output_stays_below_its_bound(
 def test_ray_is_a_row_of_the_round_trip(
     ray_kernel: Kernel, record_property: Callable[[str, object], None]
 ) -> None:
-    """Eight megabytes through four transports: zero-copy by address, in 55 kB of output.
-
-    Of eight waterfalls with their outlines: 44 kB, 52 where a busy machine cuts what ran in pieces.
-    """
+    """Eight megabytes through four transports: zero-copy by address, in 55 kB of output."""
+    # Of eight waterfalls with their outlines: 44 kB, 52 where a busy machine cuts what ran in
+    # pieces.
     ran = ray_kernel.run("a = np.ones(1_000_000)\n%serprof a")
 
     assert ran.status == "ok", ran.error
@@ -277,11 +276,9 @@ def test_a_cell_with_tasks_stays_below_its_bound(
 
 @pytest.mark.ray
 def test_ray_is_started_only_when_asked_for_by_name(ray_kernel: Kernel, new_kernel: Kernel) -> None:
-    """Without: a row that says how. By name: it runs, a note says so, and it still runs.
-
-    Shut down inside a recorded cell it is not running again, and what was measured is shown.
-    Ray's own variables let it join the cluster that is there: another one takes half a minute.
-    """
+    """Without: a row that says how. By name: it runs, a note says so, and it still runs."""
+    # Shut down inside a recorded cell it is not running again, and what was measured is shown.
+    # Ray's own variables let it join the cluster that is there: another one takes half a minute.
     joining = ray_kernel.run(
         "import os\n{'RAY_ADDRESS': ray.get_runtime_context().gcs_address}"
         " | {name: text for name, text in os.environ.items() if name.startswith('RAY_AUTH')}"

@@ -28,11 +28,9 @@ class Slow:
 
 @pytest.fixture
 def slow(kernel: Kernel) -> Kernel:
-    """A kernel with a value that is slow to pickle, and that draws after each of its runs.
-
-    How long a picture took decides when the next one is drawn; on a busy machine that is late, and
-    a line that tells of the first run comes before it.
-    """
+    """A kernel with a value that is slow to pickle, and that draws after each of its runs."""
+    # How long a picture took decides when the next one is drawn; on a busy machine that is late,
+    # and a line that tells of the first run comes before it.
     kernel.run(
         f"{SLOW}\nfrom jupyter_serprof.experiments.engine import experiment, live\n"
         "experiment.REST, live.AFTER_S = 0, 99"

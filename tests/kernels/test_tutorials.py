@@ -79,10 +79,8 @@ def test_a_tutorial_runs_from_top_to_bottom_at_a_small_size(
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_a_saved_tutorial_has_readable_outputs(path: Path) -> None:
-    """Saved outputs carry text, picture and document: no errors, nothing private, under 1 MB.
-
-    Sharing it stays cheap: text, picture and document of one output together have a bound.
-    """
+    """Saved outputs carry text, picture and document: no errors, nothing private, under 1 MB."""
+    # Sharing it stays cheap: text, picture and document of one output together have a bound.
     notebook = read(path)
 
     shown = [output for output in outputs(notebook) if MIME_TYPE in output.get("data", {})]

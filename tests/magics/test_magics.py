@@ -559,10 +559,8 @@ def test_ctrl_c_while_the_document_is_made_keeps_what_was_measured(
 def test_a_file_that_cannot_be_written_costs_no_result(
     shell: Shell, tmp_path: Path, cell: str, *, raised: bool
 ) -> None:
-    """The picture and the variable are there, one line says what is wrong, Run All stops.
-
-    Of two errors both are said; what propagates is the code's own.
-    """
+    """The picture and the variable are there, one line says what is wrong, Run All stops."""
+    # Of two errors both are said; what propagates is the code's own.
     Ran(shell, f"def f():\n    pickle.dumps(1)\n    return 1 / {1 - raised}")
 
     ran = Ran(shell, cell.format(f"-o kept --save {tmp_path}/no/x.png"))

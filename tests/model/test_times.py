@@ -108,10 +108,8 @@ def _range(said: str) -> tuple[float, float]:
 @settings(max_examples=150)
 @given(st.fixed_dictionaries(dict.fromkeys(("pickle", "ray", "cloudpickle"), walls)))
 def test_each_time_of_the_headline_stands_in_the_table(runs: dict[str, list[int]]) -> None:
-    """In text, in the picture and in Markdown; and it is that of a run that was made.
-
-    Whoever divides the two printed times gets the ratio that the headline says.
-    """
+    """In text, in the picture and in Markdown; and it is that of a run that was made."""
+    # Whoever divides the two printed times gets the ratio that the headline says.
     sweep = trip(runs)
     assert sweep.summary is not None
     told = r": (\w+) is ([\d,.]+)× faster than pickle, ([^,;]+) against"  # noqa: RUF001
@@ -143,10 +141,8 @@ def _printed(sweep: Sweep, key: str) -> str:
 def test_each_number_said_of_a_trace_stands_in_its_table(
     road: list[tuple[str, float, float]],
 ) -> None:
-    """In headline and findings as the rounding of it; the facts leave what is unaccounted.
-
-    Times within the last digit of the column, in which the rounding is spread over the rows.
-    """
+    """In headline and findings as the rounding of it; the facts leave what is unaccounted."""
+    # Times within the last digit of the column, in which the rounding is spread over the rows.
     trace = walked(road)
     assert trace.summary is not None
     made = table_of(trace)

@@ -84,10 +84,8 @@ def test_the_unit_of_a_column_is_chosen_from_the_wall_time(wall_ns: int, said: s
 @given(st.lists(st.integers(0, LONGEST_NS), min_size=1, max_size=60))
 @example([60_425])
 def test_printed_rows_add_up_to_the_printed_total(values: list[int]) -> None:
-    """Who adds the printed numbers up gets the printed wall time, to the last digit.
-
-    Rounding for the sum stays inside the last digit; a measured zero stays zero.
-    """
+    """Who adds the printed numbers up gets the printed wall time, to the last digit."""
+    # Rounding for the sum stays inside the last digit; a measured zero stays zero.
     total = sum(values)
     unit = units.column_unit(total)
 

@@ -127,10 +127,8 @@ class LateProbe(Probe):
 
 @pytest.mark.parametrize("statement", [f"import {FIRST}", f"import {SECOND}"])
 def test_a_library_imported_in_the_recording_is_watched(folder: Path, statement: str) -> None:
-    """Directly or through another library: calls after the import are seen, no hook stays.
-
-    While the library initialises it imports others; it is not armed before its names exist.
-    """
+    """Directly or through another library: calls after the import are seen, no hook stays."""
+    # While the library initialises it imports others; it is not armed before its names exist.
     (folder / f"{SECOND}.py").write_text(f"import {FIRST}")
     (folder / f"{FIRST}.py").write_text("import serprof_imported_third\ndef work(): return 5")
     (folder / "serprof_imported_third.py").write_text("")

@@ -1,15 +1,25 @@
 """Thousands of short tasks are told by windows of time, of which counts and times stay exact."""
 
+import marshal
 from collections import Counter
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.ray.agent import notes
-from jupyter_serprof.probes.ray.agent.notes import SAMPLED, SLOWEST, Errand, Ledger
+from jupyter_serprof.probes.ray.agent.notes import SAMPLED, SLOWEST, Errand, Ledger, bridge
+from jupyter_serprof.probes.ray.agent.post import Post, merged, packed
 from jupyter_serprof.probes.ray.agents import Notes
 from jupyter_serprof.probes.ray.road import RoadMap
+
+read = marshal.loads
 
 TASKS, TURN_NS = 3_000, 1_000_000
 #: What each task does, from when until when: a get around an unpickle, a put, a pickle.
@@ -32,20 +42,25 @@ def worked(monkeypatch: pytest.MonkeyPatch, apart_ns: int = TURN_NS, names: int 
         errand.body = begin + 100_000
         for stage, low, high in SEEN:
             errand.returned = begin + 600_000 if low > 600 else 0
-            ledger.add(errand, stage, begin + low * 1_000, begin + high * 1_000, 7)
+            errand.note(stage, begin + low * 1_000, begin + high * 1_000, 7)
         now = begin + 700_000
-        ledger.close(errand)
+        ledger.take(errand.close().facts(b"worker"))
     return ledger
+
+
+def told_by(ledger: Ledger, worker: bytes = b"worker", number: int = 1) -> dict[str, Any]:
+    """Return what a worker lays down."""
+    return {**ledger.told(), "taken": {worker: number}, "failures": 1, "missing": [], **bridge()}
 
 
 def drawn(ledger: Ledger) -> list[Draft]:
     run = Page(0, TASKS * TURN_NS, 0, [], {"client/main": Lane("client/main")})
     noted, roads = Notes(), RoadMap(run, TASKS)
-    noted.add(b"worker", ledger.report({"begun": 0, "missing": ()}), 0)
+    noted.add([told_by(ledger)], lambda _: 0)
     for attempt in noted.attempts:
         roads.add_noted(attempt, None)
     for window in noted.windows:
-        roads.add_window(*window)
+        roads.add_window(window)
     return run.drafts
 
 
@@ -67,16 +82,7 @@ def test_counts_and_times_stay_exact(monkeypatch: pytest.MonkeyPatch, names: int
         stage: us * 1_000 * TASKS for stage, us in own_us.items()
     }
     assert {size[stage] for stage, _, _ in SEEN} == {7 * TASKS}
-
-
-def test_what_a_worker_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many tasks there are: the slowest, a sample, and windows that become longer."""
-    ledger = worked(monkeypatch)
-
-    report = ledger.report({})
-    assert len(report["kept"]) == SLOWEST + SAMPLED
-    assert 50 <= len(report["windows"]) <= notes.MOST_WINDOWS
-    assert sum(window[3] for window in report["windows"]) == TASKS - SLOWEST - SAMPLED
+    assert 50 <= len(ledger.told()["windows"]) <= notes.MOST_WINDOWS
 
 
 def test_calls_side_by_side_last_as_long_as_they_took(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,3 +92,90 @@ def test_calls_side_by_side_last_as_long_as_they_took(monkeypatch: pytest.Monkey
     tasks = [draft for draft in drafts if draft.stage == "ray.execute"]
     assert sum(draft.details.get("calls", 1) for draft in tasks) == TASKS
     assert 729_000 < max(draft.end for draft in tasks) < 730_000
+
+
+def facts(draw: float, name: str, begin: int, took: int) -> Any:
+    sums = {("task", "ray.execute"): [1, took, 3, took, took]}
+    return draw, b"%d" % (draw % 3), b"", name, 0, 0, *[begin] * 3, begin + took, [], 0, sums
+
+
+def noted(*told: bytes) -> Notes:
+    known = Notes()
+    known.add(map(read, told), lambda _: 0)
+    return known
+
+
+@given(st.randoms(use_true_random=True), st.integers(0, 400), st.integers(1, 9))
+def test_notes_are_put_together_in_any_order(random: Random, size: int, parts: int) -> None:
+    """The same are kept, the 5 slowest and the 20 that are drawn; counts and sums are exact."""
+    tasks = [
+        (random.choice("abc"), random.randrange(10**10), random.randrange(10**8))
+        for _ in range(size)
+    ]
+    ledgers = [Ledger() for _ in range(parts + 1)]
+    for one in random.sample([facts(draw, *task) for draw, task in enumerate(tasks)], len(tasks)):
+        ledgers[0].take(one)
+        random.choice(ledgers[1:]).take(one)
+    whole, *laid = (marshal.dumps(told_by(one, b"%d" % at)) for at, one in enumerate(ledgers))
+    while len(laid) > 1:
+        random.shuffle(laid)
+        laid = [packed(merged(laid[:2])), *laid[2:]]
+
+    alone, together = noted(whole), noted(*laid)
+
+    assert together.counts == alone.counts == Counter(name for name, *_ in tasks)
+    assert together.totals == alone.totals
+    for name, count in together.counts.items():
+        took = sorted(one[2] for one in tasks if one[0] == name)
+        kept, same = (
+            sorted((one.end - one.begin, one.begin) for one in each.attempts if one.name == name)
+            for each in (together, alone)
+        )
+        assert kept == same
+        assert len(kept) == min(count, SLOWEST + SAMPLED)
+        assert [each[0] for each in kept[-SLOWEST:]] == took[-SLOWEST:]
+        told = together.totals[name, "ray.execute"]
+        assert told == [count, sum(took), took[-1], 3 * count]
+
+
+def posts(store: dict[bytes, bytes], folder: Path, count: int) -> list[Post]:
+    """Return the posts of the workers of a node, with a control store."""
+    made = [Post.__new__(Post) for _ in range(count)]
+    for at, post in enumerate(made):
+        post.gcs = SimpleNamespace(
+            internal_kv_exists=lambda key, *_, **__: key in store,
+            internal_kv_get=lambda key, *_, **__: store.get(key),
+            internal_kv_put=lambda key, value, *_, **__: store.update({key: value}),
+        )
+        post.open, post.at, post.folder = b"open", b"notes", folder / "post"
+        post.worker, post.count = b"%d" % at, 0
+    return made
+
+
+def test_one_worker_takes_along_what_all_of_a_node_laid_down(tmp_path: Path) -> None:
+    """Each thing once, also if who carried it was killed before it took the files away."""
+    store = {b"open": b""}
+    first, other, killed = posts(store, tmp_path, 3)
+    ledger = Ledger()
+    ledger.take(facts(0, "a", 0, 5))
+    for post in (first, other, other, killed):
+        post.lay(told_by(ledger))
+    files = {file: file.read_bytes() for file in first.folder.iterdir()}
+
+    assert first.carry()
+    assert not [*first.folder.iterdir()]
+    for file, content in files.items():
+        file.write_bytes(content)
+    other.lay(told_by(ledger))
+    assert other.carry()
+    found = read(store.pop(b"notes"))
+    assert (len(found["kept"]), found["failures"]) == (5, 5)
+    assert found["taken"] == {b"0": 1, b"1": 3, b"2": 1}
+
+    del store[b"open"]  # the program has read its notes
+    other.lay(told_by(ledger))
+    assert other.carry()
+    other.close()
+    assert first.carry()
+    assert not store
+    assert not other.folder.exists()

@@ -240,10 +240,8 @@ def _sweep_traces(keys: list[str]) -> st.SearchStrategy[model.SweepTrace]:
 
 
 def described(trace: model.Trace) -> model.Trace:
-    """Return what a reader gets: each stage and lane that is used also stands in its table.
-
-    Tables keep their order; what only spans, then rows, use follows in the order of first use.
-    """
+    """Return what a reader gets: each stage and lane that is used also stands in its table."""
+    # Tables keep their order; what only spans, then rows, use follows in the order of first use.
     used: list[model.Span | model.Row] = [
         *trace.spans,
         *(trace.waterfall.rows if trace.waterfall else ()),

@@ -34,10 +34,8 @@ def test_the_whole_document_is_in_the_page(name: str) -> None:
 
 
 def test_the_policy_allows_one_script_and_no_request() -> None:
-    """The hash in the policy is that of the script in the page; everything else is forbidden.
-
-    No font, style, script or picture comes from elsewhere; names of XML formats are no requests.
-    """
+    """The hash in the policy is that of the script in the page; everything else is forbidden."""
+    # No font, style, script or picture comes from elsewhere; names of XML formats are no requests.
     written = html(small())
 
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', written)

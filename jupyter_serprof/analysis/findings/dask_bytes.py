@@ -157,10 +157,8 @@ def _instead_of_embedding(trace: Trace, entry: facts.Record, layer: str) -> str:
 
 
 def _scattered(trace: Trace, entry: facts.Record) -> str:
-    """Return the line that sends a value once: as a future, for graphs as a task of their own.
-
-    What a function captures stays what it is: the function has to be given it.
-    """
+    """Return the line that sends a value once: as a future, for graphs as a task of their own."""
+    # What a function captures stays what it is: the function has to be given it.
     name = word(entry, "name") or NAME
     once = f"client.scatter([{name}], broadcast=True)[0]"
     is_futures = facts.is_of_futures(trace)

@@ -165,10 +165,8 @@ def one_task(trace: Trace) -> Iterable[Finding]:
 
 
 def _joined(trace: Trace, task: Span) -> tuple[facts.Record | None, Span]:
-    """Return the row of the task that put a collection together for another task, and that one.
-
-    The long one may be either; without any, that one is returned as it is.
-    """
+    """Return the row of the task that put a collection together for another task, and that one."""
+    # The long one may be either; without any, that one is returned as it is.
     spans = [s for _, s in indexed(trace, _EXECUTE)]
     rows = [r for r in facts.records(trace, "dask.tasks") if word(r, "prefix").startswith(_FINAL)]
     is_large = rows and (whole(rows[0], "result_bytes") or 0) >= JOINED_BYTES

@@ -89,10 +89,8 @@ def _saved_share(trace: Trace, of_calls: Sequence[str], factor: float) -> float:
 
 
 def _own_work_ns(trace: Trace) -> float:
-    """Return how long tasks computed, without what those of nothing take.
-
-    The longest one is left out: in it the worker was held up, imported or collected garbage.
-    """
+    """Return how long tasks computed, without what those of nothing take."""
+    # The longest one is left out: in it the worker was held up, imported or collected garbage.
     rows, work_ns = facts.records(trace, "dask.tasks"), 0.0
     empty_ns = _EMPTY_SHARE * trace.wall_ns / (facts.task_count(trace) or 1)
     for row in rows:

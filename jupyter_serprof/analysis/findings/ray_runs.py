@@ -135,10 +135,8 @@ def no_pipelining(trace: Trace) -> Iterable[Finding]:
 
 
 def _own_work_ns(trace: Trace) -> int:
-    """Return what the notebook did between each get of a call of an actor and the next call.
-
-    None where one was under way meanwhile, or where the code does not tell the calls of the loop.
-    """
+    """Return what the notebook did between each get of a call of an actor and the next call."""
+    # None where one was under way meanwhile, or where the code does not tell the calls of the loop.
     roles, caller = roles_of(trace.name), trace.lanes[0].key if trace.lanes else ""
     outer = [trace.spans[at] for at in _outermost(trace, (*_GETS, "ray.submit"))]
     own = [span for span in outer if span.lane == caller]

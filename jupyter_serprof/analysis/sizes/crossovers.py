@@ -81,11 +81,9 @@ def _turns(
 
 
 def _gaps(one: Curve, other: Curve) -> list[tuple[int, float, float, float | None]]:
-    """Return each size that both have, with three logarithms of ratios.
-
-    How much longer the first takes, how much matters whatever the noise, and how much is sure and
-    matters; None where the noise is unknown.
-    """
+    """Return each size that both have, with three logarithms of ratios."""
+    # How much longer the first takes, how much matters whatever the noise, and how much is sure and
+    # matters; None where the noise is unknown.
     sides = [
         {size: (ns, count) for size, ns, count in zip(*columns, strict=True)}
         for columns in ((c.sizes_bytes, c.medians_ns, c.counts) for c in (one, other))
@@ -187,10 +185,8 @@ def _surely_faster(one: Curve, other: Curve) -> frozenset[int]:
 def _is_borne_out(
     told: Stretch, ranked: Sequence[tuple[int, Medians]], sure: Verdicts, *, is_alone: bool
 ) -> bool:
-    """Tell whether one of those named is the fastest, or near it, at each size, as it is said.
-
-    Of one that is alone it is said of most sizes.
-    """
+    """Tell whether one of those named is the fastest, or near it, at each size, as it is said."""
+    # Of one that is alone it is said of most sizes.
     named, ends = {told.key, *told.peers}, (told.from_bytes, told.to_bytes)
     here = [each for each in ranked if ends[0] <= each[0] <= ends[1] and named & {*each[1]}]
     if is_alone and not told.peers:

@@ -186,11 +186,9 @@ def _price(curve: Curve, cut: _Cut, noise: float) -> float:
 def _lines(
     curve: Curve, spans: Sequence[tuple[int, int]], *, has_free_start: bool = False
 ) -> list[_Cut]:
-    """Return the line of each stretch of sizes; its slope is 0 or above.
-
-    So is its fixed part where it begins at the first size, but not with ``has_free_start``.
-    Relative least squares by weights of one over the fitted time, squared, until they settle.
-    """
+    """Return the line of each stretch of sizes; its slope is 0 or above."""
+    # So is its fixed part where it begins at the first size, but not with ``has_free_start``.
+    # Relative least squares by weights of one over the fitted time, squared, until they settle.
     import numpy as np
 
     sizes, times = np.array(curve.sizes_bytes, float), np.array(curve.medians_ns)

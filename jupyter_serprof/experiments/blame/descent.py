@@ -162,10 +162,8 @@ class Descent:
             raise OutOfTime
 
     def _whole_again(self) -> None:
-        """Measure the whole once more: the first pickle of an instance can add to its class.
-
-        That is the ``__slotnames__`` of ``copyreg``. What changes otherwise keeps its first size.
-        """
+        """Measure the whole once more: the first pickle of an instance can add to its class."""
+        # That is the ``__slotnames__`` of ``copyreg``. What changes otherwise keeps its first size.
         counter = self._counter()
         with suppress(Exception):  # a reducer that has had enough
             size = counter.whole(self.root.value)

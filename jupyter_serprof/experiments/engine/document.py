@@ -110,11 +110,9 @@ def _cause(sweep: Sweep, best: Variant, ranked: Sequence[Variant]) -> str:
 
 
 def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Variant]]:
-    """Return the fastest, or plain pickle if the difference does not matter; and its equals.
-
-    Of those that were run once it is plain pickle, if that is there, and none is an equal.
-    All are held against the fastest, as in the rows: what is equal to the second is not to it.
-    """
+    """Return the fastest, or plain pickle if the difference does not matter; and its equals."""
+    # Of those that were run once it is plain pickle, if that is there, and none is an equal. All
+    # are held against the fastest, as in the rows: what is equal to the second is not to it.
     fastest = min(ranked, key=lambda variant: middle_ns(walls[variant.key]))
     plain = next((variant for variant in ranked if variant.key == ranking.BASELINE), fastest)
     own, rival = walls[plain.key], walls[fastest.key]

@@ -216,11 +216,9 @@ def materialized(collection: Any) -> dict[Any, Any]:  # noqa: ANN401
 
 
 def _renamed(graph: Mapping[Any, Any], wanted: list[Any]) -> tuple[dict[Any, Any], list[Any]]:
-    """Return the graph under new keys, and the new names of those that are wanted.
-
-    A cluster forgets a key some time after its release, and warns of another task of that key;
-    and what the user has computed under the old keys would be taken for the result.
-    """
+    """Return the graph under new keys, and the new names of those that are wanted."""
+    # A cluster forgets a key some time after its release, and warns of another task of that key;
+    # and what the user has computed under the old keys would be taken for the result.
     from dask.utils import key_split
 
     mark = uuid4().hex
@@ -258,10 +256,8 @@ def _bytes_of(value: object) -> int:
 
 
 def _arguments(task: Any) -> Iterator[Any]:  # noqa: ANN401
-    """Yield the plain arguments of a task of today's Dask, of those inside it too.
-
-    Other entries of a graph have none.
-    """
+    """Yield the plain arguments of a task of today's Dask, of those inside it too."""
+    # Other entries of a graph have none.
     from dask._task_spec import DataNode, GraphNode, Task
 
     if isinstance(task, Task):

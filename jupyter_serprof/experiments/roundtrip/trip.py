@@ -144,10 +144,8 @@ class RoundTrip:
         return self._budget.during(self._passes())
 
     def _passes(self) -> Steps:
-        """Run all transports pass by pass, there and back again.
-
-        In turns, so that a machine that slows down meanwhile makes no transport the slower one.
-        """
+        """Run all transports pass by pass, there and back again."""
+        # In turns, so that a machine that slows down meanwhile makes no transport the slower one.
         __tracebackhide__ = True
         self._is_stopped = False
         try:
@@ -165,12 +163,10 @@ class RoundTrip:
             self._running = ""
 
     def _turns(self) -> list[Transport]:
-        """Return the transports of the next pass: those with the fewest runs, in its order.
-
-        Where there is no time for all of them, those whose runs do not agree yet come first, and of
-        those the cheapest. Of two warm runs each has both before the next one begins: a single
-        one is compared with nobody.
-        """
+        """Return the transports of the next pass: those with the fewest runs, in its order."""
+        # Where there is no time for all of them, those whose runs do not agree yet come first, and
+        # of those the cheapest. Of two warm runs each has both before the next one begins: a single
+        # one is compared with nobody.
         left = [each for each in self._transports if each.key not in self._variants]
         counts = [self._count(each) for each in left]
         fewest = min(counts, default=0)

@@ -128,10 +128,8 @@ class SizeRecord(SweepRecord[Cell]):
 
 
 def _facts(cells: Sequence[Cell]) -> dict[str, Scalar]:
-    """Return whether all results were equal (None: not told), and the type of the largest one.
-
-    What shares memory at any size takes part in no ranking: its largest share stands for all.
-    """
+    """Return whether all results were equal (None: not told), and the type of the largest one."""
+    # What shares memory at any size takes part in no ranking: its largest share stands for all.
     equal = [cell.checked["equal"] for cell in cells]
     if not equal:
         return {}

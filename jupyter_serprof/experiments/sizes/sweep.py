@@ -165,11 +165,9 @@ class SizeSweep(PassSweep):
     # One size
 
     def _open(self, visit: Visit) -> object:
-        """Return the value of a size; without any keys left in the visit it is of no use.
-
-        Too large, too long, an exception, as large as another one: then the visit ends here, and
-        the record says why.
-        """
+        """Return the value of a size; without any keys left in the visit it is of no use."""
+        # Too large, too long, an exception, as large as another one: then the visit ends here, and
+        # the record says why.
         __tracebackhide__ = True
         if problem := self._too_much(visit.parameter):
             self._leave_out(visit, problem)

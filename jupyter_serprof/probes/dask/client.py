@@ -66,10 +66,8 @@ def add_communication(run: Page, cluster: Cluster, sent: Sequence[computations.S
 def _batches(
     out: Sequence[Any], into: Sequence[Any], drained: Sequence[int], early_ns: int
 ) -> Iterable[tuple[Any, Any, int | None]]:
-    """Match what left with what came in after it: one connection keeps the order, and the size.
-
-    Each list may begin earlier than the others, with what was under way when the agents came.
-    """
+    """Match what left with what came in after it: one connection keeps the order, and the size."""
+    # Each list may begin earlier than the others, with what was under way when the agents came.
     left, outs = list(into), list(drained)
     for message in out:
         soonest, size = message[4] + early_ns, message[5]
@@ -145,11 +143,9 @@ def _last_layer(graph: Any) -> str:  # noqa: ANN401
 
 
 def _computed(graphs: Iterable[Any]) -> dict[str, frozenset[str]]:
-    """Return the layers that are computed, and what each depends on.
-
-    What Dask fuses into one task later has a name of its own in each computation; these have not.
-    A collection that is kept on the cluster is futures.
-    """
+    """Return the layers that are computed, and what each depends on."""
+    # What Dask fuses into one task later has a name of its own in each computation; these have not.
+    # A collection that is kept on the cluster is futures.
     futures = sys.modules["distributed"].Future
     found = {}
     for graph in graphs:

@@ -187,10 +187,8 @@ def is_talk(thread: int, at_ns: int) -> bool:
 
 
 def has_no_worker(client: Any) -> bool:  # noqa: ANN401  (a Client)
-    """Tell whether a client waits for a cluster without workers, as it heard last: every 2 s.
-
-    A cluster that adapts gets its workers when there is work.
-    """
+    """Tell whether a client waits for a cluster without workers, as it heard last: every 2 s."""
+    # A cluster that adapts gets its workers when there is work.
     known = getattr(client, "_scheduler_identity", {})
     count = known.get("n_workers", len(known.get("workers", "?")))
     waits = any(future.status == "pending" for future in list(client.futures.values()))

@@ -49,11 +49,9 @@ class SentGraph:
 
     @property
     def repeated(self) -> tuple[int | None, int | None]:
-        """How many of its tasks were computed before, and how long they took, ns.
-
-        The scheduler knows tasks by their keys. Fused ones have another key each time, and a name
-        that is one of their layers', or several: then it is the work of before and more.
-        """
+        """How many of its tasks were computed before, and how long they took, ns."""
+        # The scheduler knows tasks by their keys. Fused ones have another key each time, and a name
+        # that is one of their layers', or several: then it is the work of before and more.
         known = self.noted.get("repeated"), self.noted.get("repeated_ns")
         marked = [(self._mark(name), *own) for name, own in self.noted.get("prefixes", {}).items()]
         # Blockwise layers are one task with the name of the last.
@@ -135,10 +133,8 @@ def named(keys: Sequence[Any], total: int) -> str:
 
 
 def match(sent: Sequence[SentGraph], cluster: Cluster) -> None:
-    """Give each graph what the scheduler noted of it: by what tells it apart, else by order.
-
-    A scheduler notes no graph that it could not take in.
-    """
+    """Give each graph what the scheduler noted of it: by what tells it apart, else by order."""
+    # A scheduler notes no graph that it could not take in.
     report = cluster.scheduler.report
     left = list(report["computations"]) if report else []
     for entry in sent:

@@ -99,12 +99,10 @@ class StackReader:
         return _dask_call(above[dask:])
 
     def _above_the_base(self, frame: FrameType | None) -> list[_Kind]:
-        """Return the frames that may be the user's, from the outside in.
-
-        The first is the one that began to record: our own frames were above it then, and are gone.
-        A frame's address may be used again, but hardly for the same code while the frames below it
-        are the same.
-        """
+        """Return the frames that may be the user's, from the outside in."""
+        # The first is the one that began to record: our own frames were above it then, and are
+        # gone. A frame's address may be used again, but hardly for the same code while the frames
+        # below it are the same.
         kinds, base, found = self._kinds, self._base, []
         while frame is not None:
             code = frame.f_code

@@ -16,10 +16,8 @@ _LONG_S = 0.5
 
 
 def hush(error: BaseException, args: tuple[Any, ...]) -> None:
-    """Take the errors of waits that nobody asks for after Ctrl-C: asyncio would write each down.
-
-    Source: distributed 2026.8.0, client.py:Client._gather, utils.py:sync, All.
-    """
+    """Take the errors of waits that nobody asks for after Ctrl-C: asyncio would write each down."""
+    # Source: distributed 2026.8.0, client.py:Client._gather, utils.py:sync, All.
     if isinstance(error, KeyboardInterrupt):
         args[0].loop.add_callback(_take_errors)
 
@@ -29,10 +27,8 @@ UNSENT: set[Any] = set()
 
 
 def note_unsent(error: BaseException, _: object) -> None:
-    """Remember the keys of a graph that was not sent.
-
-    Source: distributed 2026.8.0, client.py:Client._graph_to_futures.
-    """
+    """Remember the keys of a graph that was not sent."""
+    # Source: distributed 2026.8.0, client.py:Client._graph_to_futures.
     frames = (frame for frame, _ in walk_tb(error.__traceback__))
     for frame in [one for one in frames if one.f_code.co_name == "_graph_to_futures"]:
         known = frame.f_locals
@@ -78,10 +74,8 @@ def scaling(client: Any) -> str:  # noqa: ANN401  (a Client)
 
 
 def unsent(client: Any) -> int:  # noqa: ANN401  (a Client)
-    """Return how many bytes a client has written that its socket has not taken yet.
-
-    Source: distributed 2026.8.0, comm/tcp.py:TCP.write; tornado 6.5, iostream.py:_handle_write.
-    """
+    """Return how many bytes a client has written that its socket has not taken yet."""
+    # Source: distributed 2026.8.0, comm/tcp.py:TCP.write; tornado 6.5, iostream.py:_handle_write.
     stream = getattr(getattr(client.scheduler_comm, "comm", None), "stream", None)
     written, taken = (getattr(stream, f"_total_write_{at}index", 0) for at in ("", "done_"))
     return int(written) - int(taken)

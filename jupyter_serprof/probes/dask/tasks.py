@@ -82,11 +82,9 @@ def _cut_envelopes(run: Page, where: _Places) -> None:
 
 
 def _cut_blocked(run: Page, report: Mapping[str, Any]) -> None:
-    """Leave of the time in which a loop stood still what no work of its process explains.
-
-    What a message needs is imported where it is read, and other threads may hold the interpreter.
-    Taking a graph in is a step only where smaller steps are seen: else it waited itself.
-    """
+    """Leave of the time in which a loop stood still what no work of its process explains."""
+    # What a message needs is imported where it is read, and other threads may hold the interpreter.
+    # Taking a graph in is a step only where smaller steps are seen: else it waited itself.
     blocked = [draft for draft in run.drafts if draft.stage == _BLOCKED]
     run.drafts[:] = [draft for draft in run.drafts if draft.stage != _BLOCKED]
     known = [draft for draft in run.drafts if draft.stage != _READ and not _waits(draft.stage)]
@@ -228,11 +226,9 @@ def _joined(lane: str, entry: Sequence[Any], moved: int, word: str = "calls") ->
 
 
 def _into(run: Page, start: int, end: int, error_ns: int) -> int:
-    """Return what to add to times that are known so well, to have them where they can be.
-
-    Workers guess clocks anew with each heartbeat; a task of the run neither begins before it nor is
-    reported before it ends.
-    """
+    """Return what to add to times that are known so well, to have them where they can be."""
+    # Workers guess clocks anew with each heartbeat; a task of the run neither begins before it nor
+    # is reported before it ends.
     if end > run.end:
         return -min(error_ns, end - run.end)
     return min(error_ns, max(0, run.start - start))

@@ -5,12 +5,13 @@ itself calls of Ray for them is no call of the user. ``SERPROF_RAY_AGENT=0`` in 
 environment keeps them away. One recording beside another one of this process shares its agents.
 """
 
+import itertools
 import marshal
 import os
 import sys
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,13 +23,13 @@ from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.hook import Before
 from jupyter_serprof.capture.recorder import active_recorders, describe_failure
 from jupyter_serprof.probes.ray.agent.contact import OPEN, SPACE, Contact
-from jupyter_serprof.probes.ray.agent.notes import Window, bridge
+from jupyter_serprof.probes.ray.agent.notes import Ledger, bridge
 from jupyter_serprof.probes.ray.alive import has_raylet
 from jupyter_serprof.probes.ray.arrivals import Arrivals, Pulls
 from jupyter_serprof.probes.shipping import Shipped, shipped
 
 #: Each module after those that it imports.
-_PARTS = ("", "notes", "contact", "hooks", "generators")
+_PARTS = ("", "notes", "contact", "post", "hooks", "generators")
 _SWITCH = "SERPROF_RAY_AGENT"
 OFF = f"{_SWITCH}=0 keeps it away"
 #: No recording lasts longer for the agents, ns; its end is looked for so often, s.
@@ -63,6 +64,17 @@ class Attempt(NamedTuple):
     spans: Sequence[tuple[str, int, int, int]]
 
 
+class Window(NamedTuple):
+    """Attempts of a function on a worker that began at about one time; sums as agents have them."""
+
+    worker: bytes
+    name: str
+    start: int
+    end: int
+    calls: int
+    sums: Mapping[tuple[str, str], Sequence[int]]
+
+
 @dataclass(slots=True)
 class Notes:
     """What the agents of a recording noted.
@@ -71,17 +83,15 @@ class Notes:
     ``windows``: All others, by worker and function.
     ``counts``: How many attempts there were, by function; exact.
     ``totals``: By function and stage: how often, ns in all, ns at most, bytes; exact.
-    ``begun``: When each worker's process was made, by its id, ns of the recorder's clock.
     ``troubles``: What did not work, in words.
     ``is_awaited``: Whether an agent may be there that has not told anything yet.
     ``pulls``: Tells when the arguments of a task came to its node.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
-    windows: list[tuple[bytes, str, Window]] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     totals: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    begun: dict[bytes, int] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
     is_awaited: bool = False
     pulls: Pulls | None = None
@@ -91,31 +101,50 @@ class Notes:
         """How many attempts were noted."""
         return sum(self.counts.values())
 
-    def add(self, worker: bytes, report: Mapping[str, Any], wall_offset: int) -> None:
-        """Add the report of a worker, on the clock of this process."""
-        # On one machine it is the same clock.
-        is_here = report["boot"] and report["boot"] == bridge()["boot"]
-        moved = 0 if is_here else report["bridge"] - wall_offset
-        for name, count in report["tasks"].items():
-            self.counts[name] = self.counts.get(name, 0) + count
-        for name, stages in report["totals"].items():
-            for stage, (count, took, most, size) in stages.items():
-                known = self.totals.setdefault((name, stage), [0, 0, 0, 0])
-                known[:] = known[0] + count, known[1] + took, max(known[2], most), known[3] + size
-        self.begun[worker] = report["begun"] + moved if report["begun"] else 0
-        for ident, name, attempt, loading, *times, spans, _ in report["kept"]:
-            begin, body, returned, end = (at + moved for at in times)
-            inside = [(stage, low + moved, high + moved, size) for stage, low, high, size in spans]
-            loaded = loading + moved if loading else None
-            known_times = (loaded, begin, body, returned, end)
-            self.attempts.append(Attempt(ident, name, attempt, worker, *known_times, inside))
-        for name, start, end, *known in report["windows"]:
-            (window := Window(start + moved)).add(start + moved, end + moved, *known)
-            self.windows.append((worker, name, window))
-        if report["failures"]:
-            self.troubles.append(f"an agent could not note {report['failures']} events")
-        if report["missing"]:
-            self.troubles.append(f"this Ray has no {', '.join(report['missing'])} in its workers")
+    def add(self, reports: Iterable[Mapping[str, Any]], ahead: Callable[[bytes], int]) -> None:
+        """Add the reports of nodes, on the clock of this process.
+
+        ``ahead``: By how much the clock of the day of a worker's node is ahead of ours, ns.
+        """
+        ledger, here = Ledger(), bridge()["boot"]
+        for report in reports:
+            # On one machine it is the same clock.
+            is_here = report["boot"] and report["boot"] == here
+            away = report["bridge"] - ahead(next(iter(report["taken"])))
+            ledger.add(report if is_here else moved(report, away))
+            self._add_troubles(report["failures"], report["missing"])
+        told = ledger.told()
+        for _, worker, ident, name, attempt, loading, *times, spans, _, sums in told["kept"]:
+            known = (loading or None, *times, spans)
+            self.attempts.append(Attempt(ident, name, attempt, worker, *known))
+            self._count(name, 1, sums)
+        for window in itertools.starmap(Window, told["windows"]):
+            self.windows.append(window)
+            self._count(window.name, window.calls, window.sums)
+
+    def _count(self, name: str, count: int, sums: Mapping[tuple[str, str], Sequence[int]]) -> None:
+        self.counts[name] = self.counts.get(name, 0) + count
+        for (_, stage), (often, _, size, took, most) in sums.items():
+            known = self.totals.setdefault((name, stage), [0, 0, 0, 0])
+            known[:] = known[0] + often, known[1] + took, max(known[2], most), known[3] + size
+
+    def _add_troubles(self, failures: int, missing: Sequence[str]) -> None:
+        if failures:
+            self.troubles.append(f"an agent could not note {failures} events")
+        if missing:
+            self.troubles.append(f"this Ray has no {', '.join(missing)} in its workers")
+
+
+def moved(report: Mapping[str, Any], by: int) -> dict[str, Any]:
+    """Return what a report tells of tasks, all times later by some ns."""
+    kept, windows = [], []
+    for *known, loading, begin, body, returned, end, spans, dropped, sums in report["kept"]:
+        times = (loading and loading + by, begin + by, body + by, returned + by, end + by)
+        inside = [(stage, low + by, high + by, size) for stage, low, high, size in spans]
+        kept.append((*known, *times, inside, dropped, sums))
+    for worker, name, start, end, *rest in report["windows"]:
+        windows.append((worker, name, start + by, end + by, *rest))
+    return {"kept": kept, "windows": windows}
 
 
 class Agents:
@@ -132,10 +161,8 @@ class Agents:
             self.troubles.append(OFF)
 
     def contact(self) -> Contact | None:
-        """Return the contact to the cluster that this process is connected to now, if any.
-
-        The first one brings the source of the agent there.
-        """
+        """Return the contact to the cluster that this process is connected to now, if any."""
+        # The first one brings the source of the agent there.
         module = sys.modules.get("ray._private.worker")
         worker = getattr(module, "global_worker", None)
         if worker is None or self._is_off or not worker.connected:
@@ -177,14 +204,15 @@ class Agents:
         """Return what the agents have noted until now, by the clock of a run."""
         found = Notes(troubles=list(self.troubles), is_awaited=bool(self.contacts))
         found.pulls = self.arrivals.pulls
+        reports = []
         for contact in self.contacts.values():
             for at, packed in self._reports(contact):
-                kind, _, worker = at.removeprefix(contact.key + b":").partition(b":")
+                kind = at.removeprefix(contact.key + b":").partition(b":")[0]
                 if kind == b"notes":
-                    ahead = run.wall_offset + run.clocks.get(worker, (0, 0))[0]
-                    found.add(worker, marshal.loads(packed), ahead)  # noqa: S302  (ours)
+                    reports.append(marshal.loads(packed))  # noqa: S302  (ours)
                 elif kind == b"failed":
                     found.troubles.append(f"{packed.decode()} in a worker")
+        found.add(reports, lambda worker: run.wall_offset + run.clocks.get(worker, (0, 0))[0])
         return found
 
     def _reports(self, contact: Contact) -> list[tuple[bytes, bytes]]:

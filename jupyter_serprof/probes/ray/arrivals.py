@@ -109,10 +109,8 @@ class Arrivals:
         return max(_SOONEST_S, _PART * (time.monotonic() - start))
 
     def pulls(self, task: bytes, node: str, start: int, end: int) -> list[Leg]:
-        """Return the parts of a time in which arguments of a task came to its node, in order.
-
-        What is in front of them is told where the bytes are counted that came to the node.
-        """
+        """Return the parts of a time in which arguments of a task came to its node, in order."""
+        # What is in front of them is told where the bytes are counted that came to the node.
         idents = self._given.get(task, ())
         came = [(self._seen.get((one, node), 0), self._sizes.get(one, 0)) for one in idents]
         if not (came := [each for each in came if start < each[0] and each[1]]):
@@ -156,10 +154,8 @@ def places_of(idents: Collection[bytes]) -> dict[bytes, Mapping[str, Any]]:
 
 
 def _at(series: Sequence[tuple[int, int]], x: int) -> int:
-    """Return the value of a rising line at a place, between two of its points in proportion.
-
-    Where it does not rise, as before bytes come, the last place counts.
-    """
+    """Return the value of a rising line at a place, between two of its points in proportion."""
+    # Where it does not rise, as before bytes come, the last place counts.
     right = bisect_right(series, x, key=lambda point: point[0])
     if right in {0, len(series)}:
         return series[min(right, len(series) - 1)][1]

@@ -283,11 +283,9 @@ def _made(role: str, count: int) -> str:
 
 
 def _judge_witnesses(drafts: Sequence[Draft]) -> Counter[str]:
-    """Drop what only witnesses; tell what the user's own calls hid, and of how many calls.
-
-    A place counts as hidden if none of the calls around it showed it. A put or get that nothing
-    inside showed stands for itself.
-    """
+    """Drop what only witnesses; tell what the user's own calls hid, and of how many calls."""
+    # A place counts as hidden if none of the calls around it showed it. A put or get that nothing
+    # inside showed stands for itself.
     seen, made = set[tuple[int, str]](), Counter[str]()
     for draft in drafts:
         if draft.role in _SHOWN:

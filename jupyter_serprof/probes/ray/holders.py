@@ -134,10 +134,8 @@ class Variables:
             self.values.setdefault(buffers[0][0], (size, set()))[1].add(_top(path))
 
     def mapped(self, held: Iterable[Holding]) -> dict[bytes, tuple[str, ...]]:
-        """Return which variables have the values of objects that lie in a store, by their size.
-
-        Of objects of one size that are more than the values nobody knows which is which.
-        """
+        """Return which variables have the values of objects that lie in a store, by their size."""
+        # Of objects of one size that are more than the values nobody knows which is which.
         fitting = {
             one.ident: tuple(
                 address

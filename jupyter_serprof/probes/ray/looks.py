@@ -180,10 +180,9 @@ def _reasons(pending: frozenset[bytes], start_s: float) -> Iterator[str]:
 
 
 def _places(references: Iterable[Any], role: str) -> Iterator[str]:
-    """Yield what objects that are not here have to come from: disk, another node.
-
-    Source: Ray 2.60.0, ray/experimental/locations.py:get_local_object_locations, which asks nobody.
-    """
+    """Yield what objects that are not here have to come from: disk, another node."""
+    # Source: Ray 2.60.0, ray/experimental/locations.py:get_local_object_locations, which asks
+    # nobody.
     worker = sys.modules[_WORKER].global_worker
     here, core = worker.current_node_id.hex(), worker.core_worker
     missing = [one for one in islice(references, _MOST_TASKS) if not core.object_exists(one)]
@@ -247,10 +246,8 @@ def _held(known: Iterable[_Known]) -> Counter[str]:
 
 
 def _wishes(unassigned: Iterable[_Known], held: Mapping[str, float]) -> Iterator[str]:
-    """Yield what tasks ask for that is not given: more than any node has, or more than is free.
-
-    What nobody holds, and is not free, belongs to a task whose process is being started.
-    """
+    """Yield what tasks ask for that is not given: more than any node has, or more than is free."""
+    # What nobody holds, and is not free, belongs to a task whose process is being started.
     asks = Counter(frozenset(one.task.task_info.required_resources.items()) for one in unassigned)
     if not asks.keys() - {frozenset()}:
         return

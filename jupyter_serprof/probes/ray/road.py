@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
-from jupyter_serprof.probes.ray.agent.notes import PARTS, Window
-from jupyter_serprof.probes.ray.agents import Attempt, Notes
+from jupyter_serprof.probes.ray.agent.notes import PARTS
+from jupyter_serprof.probes.ray.agents import Attempt, Notes, Window
 from jupyter_serprof.probes.ray.arrivals import Leg, Pulls
 
 STEPS = {
@@ -73,10 +73,8 @@ def is_half_told(task: Any) -> bool:  # noqa: ANN401
 
 
 def is_complete(task: Any) -> bool:  # noqa: ANN401
-    """Tell whether a worker has told all steps: the event around them (``task::name``) is last.
-
-    It reports what it has once a second, also in the middle of a task, and not what it died in.
-    """
+    """Tell whether a worker has told all steps: the event around them (``task::name``) is last."""
+    # It reports what it has once a second, also in the middle of a task, and not what it died in.
     steps = task.profile_events.events
     return bool(death_of(task)) or any(step.event_name.startswith(_WHOLE) for step in steps)
 
@@ -145,18 +143,18 @@ class RoadMap:
         if submitted is not None and submitted < steps[0].start:
             self._draw_schedule(who.name, Leg("", submitted, steps[0].start), [])
 
-    def add_window(self, worker: bytes, name: str, window: Window) -> None:
+    def add_window(self, window: Window) -> None:
         """Add tasks that nobody tells one by one, part after part; those side by side at once."""
-        lane, at = self._lane(worker), window.start
-        is_side = sum(own for _, own, _ in window.sums.values()) > window.end - window.start
+        lane, at, name = self._lane(window.worker), window.start, _short(window.name)
+        is_side = sum(own for _, own, *_ in window.sums.values()) > window.end - window.start
         for step, stage in _WAY.items():
             parts = {inner: one for (where, inner), one in window.sums.items() if where == step}
-            took = sum(own for _, own, _ in parts.values())
+            took = sum(own for _, own, *_ in parts.values())
             end = window.end if is_side else at + took
-            around = _draft(_short(name), lane, Leg(stage, at, end))
+            around = _draft(name, lane, Leg(stage, at, end))
             around.details["calls"] = parts.pop(stage, (0,))[0]
             self.run.drafts += [around] * (around.details["calls"] > 0)
-            for inner, (count, own, size) in parts.items():
+            for inner, (count, own, size, *_) in parts.items():
                 leg = Leg(inner, at, min(end, at + own))
                 draft = _draft(inner.rpartition(".")[2], lane, leg, around)
                 draft.details, draft.size_bytes, at = {"calls": count}, size or None, leg.end
@@ -196,10 +194,8 @@ class RoadMap:
             at = end
 
     def _reported(self, task: Any, times: Mapping[str, int]) -> list[Leg]:  # noqa: ANN401
-        """Return what Ray tells of a task on its worker; one that still runs ends with the run.
-
-        A worker that died did not tell when it began: no earlier than the task was sent to it.
-        """
+        """Return what Ray tells of a task on its worker; one that still runs ends with the run."""
+        # A worker that died did not tell when it began: no earlier than the task was sent to it.
         end = self.run.end
         moved = self.run.wall_offset
         steps = [
@@ -305,10 +301,8 @@ def _draft(name: str, lane: str, step: Leg, parent: Draft | None = None) -> Draf
 
 
 def name_of(info: Any) -> str:  # noqa: ANN401
-    """Return the name of the function; of Dask on Ray, where it is one for all, Dask's own.
-
-    That of an actor's start has the class before it.
-    """
+    """Return the name of the function; of Dask on Ray, where it is one for all, Dask's own."""
+    # That of an actor's start has the class before it.
     if info.name.startswith(TASK_MARK):
         return task_prefix(info.name)
     return _short(str(info.func_or_class_name or info.name or "task"))

@@ -130,10 +130,8 @@ def idents_of(submitted: Iterable[Draft]) -> list[bytes | None]:
 
 
 def told_before_leaving(recorder: Recorder, agents: Agents | None, left: Left) -> Left:
-    """Return what was told of tasks until now: a cluster that is left tells nothing more.
-
-    Whoever waits for it is the recording, not the user's code.
-    """
+    """Return what was told of tasks until now: a cluster that is left tells nothing more."""
+    # Whoever waits for it is the recording, not the user's code.
     start = time.perf_counter_ns()
     run = page_of(recorder)
     idents = idents_of(filter(is_submission, run.drafts))
@@ -154,10 +152,8 @@ def add_tasks(
     left: Left,
     earlier: Iterable[bytes] = (),
 ) -> Coverage:
-    """Add the road of tasks by Ray's events and the notes of the agents; say what was seen.
-
-    Also of those that were submitted earlier, and waited for.
-    """
+    """Add the road of tasks by Ray's events and the notes of the agents; say what was seen."""
+    # Also of those that were submitted earlier, and waited for.
     idents = [*idents_of(submitted), *earlier]
     if agents is None:
         return add_task_spans(run, idents, left=left)

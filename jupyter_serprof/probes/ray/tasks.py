@@ -36,10 +36,8 @@ HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down 
 
 
 def task_id(submitted: object) -> bytes | None:
-    """Return the id of the task that made a reference, a generator or an actor; None: not told.
-
-    A task of no results (``num_returns=0``) gives nothing back.
-    """
+    """Return the id of the task that made a reference, a generator or an actor; None: not told."""
+    # A task of no results (``num_returns=0``) gives nothing back.
     first: Any = submitted[0] if isinstance(submitted, list) and submitted else submitted
     actor = getattr(first, "_ray_actor_id", None)
     if actor is not None:
@@ -114,7 +112,7 @@ def add_task_spans(
     told = list(filter(road.death_of, tasks or ())) if is_noted else tasks
     _draw(roads, told, found, {ident: sent.get(ident) for ident in mine})
     for window in found.windows if is_noted else ():
-        roads.add_window(*window)
+        roads.add_window(window)
     if tasks is None:
         why = (
             f"what tasks waited for before a worker had them{why.removeprefix('the road of tasks')}"

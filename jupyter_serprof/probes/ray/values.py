@@ -243,11 +243,9 @@ def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str])
 
 
 def _keep_exports(drafts: Sequence[Draft]) -> None:
-    """Of the pickles made in a submission, keep those of functions: an export follows them.
-
-    Every submission also pickles the list of exceptions to retry on, mostly None.
-    Source: Ray 2.60.0, ray/remote_function.py:RemoteFunction._remote; _raylet.pyx:submit_task.
-    """
+    """Of the pickles made in a submission, keep those of functions: an export follows them."""
+    # Every submission also pickles the list of exceptions to retry on, mostly None. Source: Ray
+    # 2.60.0, ray/remote_function.py:RemoteFunction._remote; _raylet.pyx:submit_task.
     begin: dict[int, int] = {}
     for draft in drafts:
         if draft.role == "ray.export" and draft.parent is not None:
@@ -314,10 +312,8 @@ Methods = Mapping[tuple[str, str, str], bytes | None]
 
 
 def take_references(drafts: Sequence[Draft]) -> Held:
-    """Drop the marks of references, and return the tasks of those inside of each submission.
-
-    A reference that is pickled by hand is counted by nobody: it is told of that pickle.
-    """
+    """Drop the marks of references, and return the tasks of those inside of each submission."""
+    # A reference that is pickled by hand is counted by nobody: it is told of that pickle.
     held: dict[int, list[bytes]] = defaultdict(list)
     for draft in [draft for draft in drafts if draft.role == REFERENCE]:
         draft.is_dropped, (is_counted, task), draft.extra = True, draft.extra or (True, None), None

@@ -99,10 +99,8 @@ _LEAST_WAIT = 100
 
 
 def awaited_tasks(run: Page, earlier: Collection[bytes], *, is_alone: bool) -> set[bytes]:
-    """Return which tasks that were under way at the start the caller may have waited for.
-
-    Those that were over at the end; where nothing else was submitted, those that still ran, too.
-    """
+    """Return which tasks that were under way at the start the caller may have waited for."""
+    # Those that were over at the end; where nothing else was submitted, those that still ran, too.
     waits = [draft for draft in run.drafts if draft.stage in _WAITS and draft.lane == MAIN_LANE]
     waited_ns = sum(draft.end - draft.start for draft in waits)
     if not earlier or _LEAST_WAIT * waited_ns < run.end - run.start:

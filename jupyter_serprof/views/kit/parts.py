@@ -149,10 +149,8 @@ def put_remarks(sheet: Sheet, doc: Trace | Sweep) -> None:
 
 
 def _put_finding(sheet: Sheet, doc: Trace | Sweep, finding: Finding) -> None:
-    """Put what is told beside its severity, the remedy below unless it stands above the picture.
-
-    A coloured edge marks a warning.
-    """
+    """Put what is told beside its severity, the remedy below unless it stands above the picture."""
+    # A coloured edge marks a warning.
     theme = sheet.theme
     color = theme.warn if finding.severity == "warn" else theme.muted
     (_, title), *remedy = remarks.finding_remarks(finding, remarks.headline_of(doc))

@@ -173,10 +173,8 @@ def _hooks() -> list[Any] | None:
 
 
 def _is_watched() -> bool:
-    """Tell whether a front end executes the cell: nbclient, as papermill, can ask for no input.
-
-    Voila executes by nbclient, and shows what it left to a reader.
-    """
+    """Tell whether a front end executes the cell: nbclient, as papermill, can ask for no input."""
+    # Voila executes by nbclient, and shows what it left to a reader.
     kernel = getattr(sys.modules["IPython"].get_ipython(), "kernel", None)
     is_voila = os.environ.get("SERVER_SOFTWARE", "").startswith("voila")
     return bool(getattr(kernel, "_allow_stdin", False)) or is_voila

@@ -268,10 +268,8 @@ def series_of(sweep: Sweep, *, cold: bool) -> list[Series]:
 
 
 def _pieces(sweep: Sweep, key: str, *, cold: bool) -> tuple[Fit, ...]:
-    """Return the pieces of the whole time of a variant, by size.
-
-    None over the size of a chunk: there time falls and rises.
-    """
+    """Return the pieces of the whole time of a variant, by size."""
+    # None over the size of a chunk: there time falls and rises.
     if sweep.kind == "chunks":
         return ()
     found = (fit for fit in sweep.fits if fit.variant == key and fit.cold is cold and not fit.stage)

@@ -102,11 +102,9 @@ def table_of(trace: Trace, most_rows: int | None = MOST_ROWS) -> StageTable:
 
 
 def _digits(trace: Trace) -> tuple[dict[int, int], int]:
-    """Return how many of the last digit each row has, by its place, and the unaccounted time.
-
-    They are handed down the stored outline, so that folding and opening changes no number; the
-    front end does the same (``labextension/src/waterfall/columns.ts``).
-    """
+    """Return how many of the last digit each row has, by its place, and the unaccounted time."""
+    # They are handed down the stored outline, so that folding and opening changes no number; the
+    # front end does the same (``labextension/src/waterfall/columns.ts``).
     waterfall, unit = waterfall_of(trace), units.column_unit(trace.wall_ns)
     digits: dict[int, int] = {}
 
@@ -125,10 +123,8 @@ def _digits(trace: Trace) -> tuple[dict[int, int], int]:
 
 
 def _numbers(trace: Trace, ns: int, digits: int) -> tuple[str, str]:
-    """Return time and share of a line: the times add up to the printed one, the shares need not.
-
-    A share is told in headline, facts and findings, too, and is the same in all of them.
-    """
+    """Return time and share of a line: the times add up to the printed one, the shares need not."""
+    # A share is told in headline, facts and findings, too, and is the same in all of them.
     decimals = units.column_unit(trace.wall_ns).decimals
     share = units.format_share(ns / trace.wall_ns).removesuffix(" %") if ns else "0"
     return units.format_fixed(digits / 10**decimals, decimals) if ns else "0", share
@@ -269,10 +265,8 @@ def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
 
 
 def _fitting(table: StageTable, columns: int, *, has_bars: bool) -> list[tables.Column]:
-    """Return as many columns as leave two fifths for the time, a quarter where that is too much.
-
-    The spare ones go before names are cut to a few letters.
-    """
+    """Return as many columns as leave two fifths for the time, a quarter where that is too much."""
+    # The spare ones go before names are cut to a few letters.
     for wide, names, last in (
         (2 * columns // 5, _NAMES, []),
         (columns // 3, _NAMES, []),

@@ -50,10 +50,8 @@ def disagreements(node: Node, piece: Piece, path: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_the_parts_sum_to_the_pickle_to_the_byte(kind: str) -> None:
-    """``self_bytes`` sum to what dumps writes, in-band; buffers and the plain pickle agree, too.
-
-    And not only the sum: each item of a container, and the envelope, are as in one plain pickle.
-    """
+    """``self_bytes`` sum to what dumps writes, in-band; buffers and the plain pickle agree, too."""
+    # And not only the sum: each item of a container, and the envelope, are as in one plain pickle.
     value = KINDS[kind]()
     stream = scan(value)
 

@@ -70,10 +70,8 @@ def test_half_a_second_is_quiet_then_ten_a_second_are_enough(clock: TickClock) -
 
 
 def test_a_telling_takes_a_tenth_of_the_time_at_most(clock: TickClock) -> None:
-    """One that took 300 ms is followed by 3 s without any; its time is given back.
-
-    Not the first one: it imports what draws, and says nothing about those that follow.
-    """
+    """One that took 300 ms is followed by 3 s without any; its time is given back."""
+    # Not the first one: it imports what draws, and says nothing about those that follow.
     told: list[int] = []
 
     def tell(_: Sweep) -> None:

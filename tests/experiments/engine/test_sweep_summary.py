@@ -179,10 +179,8 @@ def test_the_warm_median_leaves_the_cold_run_out() -> None:
 
 
 def test_findings_are_those_of_warm_traces_one_of_each_rule() -> None:
-    """Cold-only causes are shown by the cold bars; warnings come first.
-
-    The number of a span would name one in each of many traces: they point at none.
-    """
+    """Cold-only causes are shown by the cold bars; warnings come first."""
+    # The number of a span would name one in each of many traces: they point at none.
     traces = (
         found_in("ray.same-object", cold=True),
         found_in("a.note", severity="info"),

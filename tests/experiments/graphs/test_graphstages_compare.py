@@ -99,10 +99,9 @@ def test_a_statement_that_keeps_results_is_not_run_again(user: Shell, client: Cl
 def test_a_run_that_finds_results_is_no_measurement(
     user: Shell, client: Client, monkeypatch: pytest.MonkeyPatch, *, is_early: bool
 ) -> None:
-    """Code that keeps what it persists is told so; the run that computed is shown.
-
-    The client knows the results, so that such a run can be over before the scheduler has its graph.
-    """
+    """Code that keeps what it persists is told so; the run that computed is shown."""
+    # The client knows the results, so that such a run can be over before the scheduler has its
+    # graph.
     loop, send = cast("Any", client.loop), vars(type(client))["_send_to_scheduler_safe"]
     graphs: list[object] = []
     held: list[object] = []

@@ -447,10 +447,8 @@ def test_an_interrupt_passes_through_and_keeps_what_there_is(fakes: Fakes) -> No
 
 
 def test_transports_run_in_turns_there_and_back(fakes: Fakes) -> None:
-    """A machine that slows down meanwhile makes none of them the slower one.
-
-    They may be named as behind --transports.
-    """
+    """A machine that slows down meanwhile makes none of them the slower one."""
+    # They may be named as behind --transports.
     order: list[str] = []
 
     def noted(key: str) -> object:

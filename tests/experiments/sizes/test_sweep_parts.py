@@ -61,11 +61,9 @@ def test_what_a_size_will_cost_follows_the_smaller_ones() -> None:
 
 @pytest.mark.parametrize(("bare_ns", "gap_ns"), [(math.inf, 1_000_000), (6_250_000, 250_000)])
 def test_the_run_of_median_length_stands_for_the_others(bare_ns: float, gap_ns: int) -> None:
-    """Its waterfall adds up to one run, from the end of the run before to its own end.
-
-    What recording took between the spans is no part of it: a round trip of a microsecond was told
-    as nine; spans keep their length and their order.
-    """
+    """Its waterfall adds up to one run, from the end of the run before to its own end."""
+    # What recording took between the spans is no part of it: a round trip of a microsecond was told
+    # as nine; spans keep their length and their order.
     alone = one_of(a_loop([9.0, 6.0, 2.0, 4.0]), 4, bare_ns)
 
     assert alone is not None

@@ -19,11 +19,9 @@ _OURS = "_serprof_agent_"
 
 
 def drop_leftovers(new: Agent, server: Any, stop: Callable[[str, Any], object]) -> None:
-    """Take away what older recordings left here that do not run any more.
-
-    Agents that are known go if they are of the same clients; plugins and modules if no version of
-    the agent knows their recording.
-    """
+    """Take away what older recordings left here that do not run any more."""
+    # Agents that are known go if they are of the same clients; plugins and modules if no version of
+    # the agent knows their recording.
     told_ns, running = new.origin[1]
     for token, agent in list(AGENTS.items()):
         if agent.origin[1][0] < told_ns and token not in running and agent.clients & new.clients:

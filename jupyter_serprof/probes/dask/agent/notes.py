@@ -361,10 +361,8 @@ def _prefix_data(prefix: Prefix) -> dict[str, Any]:
 
 
 def _bridge() -> int:
-    """Return what makes of distributed's time (of day, ns) that of our clock.
-
-    A thread that must pause between the two clocks reads them apart: the closest reading counts.
-    """
+    """Return what makes of distributed's time (of day, ns) that of our clock."""
+    # A thread that must pause between the two clocks reads them apart: the closest reading counts.
     from distributed.metrics import time as now
 
     readings = ((clock(), int(now() * 1e9), clock()) for _ in range(_READINGS))

@@ -43,10 +43,8 @@ class JoinedBlocks:
             self.fold()
 
     def fold(self) -> None:
-        """Join neighbours of a lane and stage until few enough are left; totals stay exact.
-
-        What is added meanwhile (a garbage collection in the midst of it) goes to a new list.
-        """
+        """Join neighbours of a lane and stage until few enough are left; totals stay exact."""
+        # What is added meanwhile (a garbage collection in the midst of it) goes to a new list.
         if len(self.kept) <= self.most:
             return
         taken, self.kept = self.kept, []

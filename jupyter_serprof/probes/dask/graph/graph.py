@@ -35,11 +35,9 @@ _NOTE = (
 
 
 def table(found: GraphBytes, *, title: str = _TITLE) -> Table | None:
-    """Return the table ``dask.graph``: the large objects, at most 20 rows; None without any.
-
-    Objects that look alike share a row if their layers differ in the token only: bytes and
-    references are their sums.
-    """
+    """Return the table ``dask.graph``: the large objects, at most 20 rows; None without any."""
+    # Objects that look alike share a row if their layers differ in the token only: bytes and
+    # references are their sums.
     from dask.utils import key_split
 
     groups: dict[object, list[ObjectBytes]] = defaultdict(list)

@@ -65,11 +65,9 @@ _CODE = types.FunctionType | types.MethodType
 
 
 def large_inside(value: object, *, opens_code: bool = True) -> Iterator[tuple[object, int]]:
-    """Yield the large objects inside of a piece, each once, with its bytes; nothing is asked.
-
-    What functions capture, and what methods are bound to, is inside unless it is said otherwise. Of
-    a container of many small things only the pickler knows the bytes: it has 0.
-    """
+    """Yield the large objects inside of a piece, each once, with its bytes; nothing is asked."""
+    # What functions capture, and what methods are bound to, is inside unless it is said otherwise.
+    # Of a container of many small things only the pickler knows the bytes: it has 0.
     waiting, seen = deque([value]), set[int]()
     while waiting and len(seen) < _MOST_IN_A_TASK:
         part = waiting.popleft()

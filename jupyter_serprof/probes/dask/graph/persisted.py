@@ -10,10 +10,8 @@ _TASKS = "dask._task_spec"
 
 
 def persisted_futures(collections: Iterable[Any]) -> list[Any] | None:
-    """Return the futures of collections that hold nothing but results, None if a task is left.
-
-    Nothing is materialized: a layer that is not, is a task that is left.
-    """
+    """Return the futures of collections that hold nothing but results, None if a task is left."""
+    # Nothing is materialized: a layer that is not, is a task that is left.
     futures = []
     for collection in collections:
         values = _results(collection)

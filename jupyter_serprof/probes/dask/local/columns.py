@@ -127,11 +127,9 @@ def _key_of_error() -> object:
 def laid(
     rows: Iterable[CallRow], each: int, named: Callable[[object], str], lane: str, stage: str
 ) -> Iterator[Draft]:
-    """Yield drafts for calls of one lane: one for each, or one for each name in ``each`` calls.
-
-    The span of several calls is as long as they are together; those of different names lie one
-    after the other from where the first call began.
-    """
+    """Yield drafts for calls of one lane: one for each, or one for each name in ``each`` calls."""
+    # The span of several calls is as long as they are together; those of different names lie one
+    # after the other from where the first call began.
     ordered = sorted(rows)
     for first in range(0, len(ordered), each):
         at = ordered[first].start

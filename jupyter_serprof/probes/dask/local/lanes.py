@@ -65,10 +65,8 @@ def _is_in_get(draft: Draft) -> bool:
 
 
 def _is_of_scheduler(draft: Draft) -> bool:
-    """Tell whether a step was taken by a scheduler of a cluster that lives in this process.
-
-    Its agent reports the same step.
-    """
+    """Tell whether a step was taken by a scheduler of a cluster that lives in this process."""
+    # Its agent reports the same step.
     is_step = draft.role in {MATERIALIZE, LOW_LEVEL} and draft.lane != MAIN_LANE
     return is_step and not draft.is_inside(COMPUTE) and not _is_in_get(draft)
 
@@ -181,12 +179,10 @@ def _add_callers(
 
 
 def wires(roads: Roads, process: int, *, is_new: bool) -> Iterator[tuple[str, CallColumns]]:
-    """Yield the times when tasks were on their way to a process, and results on their way back.
-
-    A pool never has more batches than processes, so none waits for a free one: what lies between
-    the pickle here and the first step there is the queue of the pool, its threads and its pipe. The
-    first task of a new process waits for its start, which has a span of its own.
-    """
+    """Yield the times when tasks were on their way to a process, and results on their way back."""
+    # A pool never has more batches than processes, so none waits for a free one: what lies between
+    # the pickle here and the first step there is the queue of the pool, its threads and its pipe.
+    # The first task of a new process waits for its start, which has a span of its own.
     encoded = {row.sign: row.end for each in roads.encode.tracks.values() for row in each.rows()}
     gathered = {row.sign: row.start for each in roads.gather.tracks.values() for row in each.rows()}
     there = sorted(roads.decode[process].rows())

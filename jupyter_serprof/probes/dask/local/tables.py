@@ -76,10 +76,8 @@ def _name(unpacked: Draft, found: dict[int, _LocalGraph]) -> None:
 
 
 def _note_tasks(found: Sequence[_LocalGraph], calls: Calls) -> None:
-    """Give each task to the computation that ran then; count those that one before had run.
-
-    Of computations that ran at the same time, in threads, the owner of a task is unknown.
-    """
+    """Give each task to the computation that ran then; count those that one before had run."""
+    # Of computations that ran at the same time, in threads, the owner of a task is unknown.
     alone = [some[0] for some in _at_once(found) if len(some) == 1]
     starts = [each.draft.start for each in alone]
 

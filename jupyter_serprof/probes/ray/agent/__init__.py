@@ -11,14 +11,12 @@ Source: Ray 2.60.0, python/ray/_raylet.pyx:execute_task, ray/_private/worker.py.
 from __future__ import annotations
 
 import functools
-import marshal
-import os
 import sys
 import threading
 import time
 from importlib import import_module
 
-from .contact import OPEN, RPC_S, SPACE, Contact
+from .contact import RPC_S, SPACE, Contact
 from .generators import stepped
 from .hooks import (
     EAR,
@@ -31,7 +29,8 @@ from .hooks import (
     timed,
     without_us,
 )
-from .notes import Ledger, begun_ns
+from .notes import Ledger
+from .post import Post
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,14 +44,12 @@ _LOCK = threading.RLock()
 _WAKE = threading.Event()
 #: How soon after a task its notes are sent, s; while tasks follow each other the pause doubles, up
 #: to this part of the time between two looks for the end.
-_SOON_S, _PAUSES = 0.002, 4
+_SOON_S, _PAUSES = 1 / 512, 4  # doubled often enough it is that part
 #: A control store that answers slowly has many workers: it is asked so much more seldom, up to so
 #: many s.
 _CALM, _MOST_PAUSE_S = 1_000, 15.0
 #: So many looks for the recording's end are one for that of its program.
 _JOB_LOOKS = 5
-#: Notes that are larger go without details, bytes.
-_MOST_BYTES = 2_000_000
 
 
 class Stay:
@@ -69,6 +66,7 @@ class Stay:
         self.pause_s = period_s
         self.looks = 0
         self.contact = Contact(key, (__name__, until_ns, period_s))
+        self.post = Post(key)
 
     def is_wanted(self) -> bool:
         """Tell whether the recording still lasts."""
@@ -79,6 +77,11 @@ class Stay:
         self.looks += 1
         is_over = self.looks % _JOB_LOOKS == 0 and _is_job_over()
         return bool(is_there) and time.time_ns() < self.until_ns and not is_over
+
+    def leave(self) -> None:
+        """Leave nothing behind of it."""
+        self.contact.leave()
+        self.post.close()
 
 
 def _is_job_over() -> bool:
@@ -111,9 +114,10 @@ def start(key: bytes, until_ns: int, period_s: float, began: int = 0) -> None:
 
 def _listen(stay: Stay) -> None:
     for before in _STAY:
-        before.contact.leave()
-    _STAY[:] = [stay]
-    EAR.ledger, EAR.wake = Ledger(), _wake
+        before.leave()
+    with EAR.lock:
+        _STAY[:], EAR.ledger = [stay], Ledger()
+    EAR.worker, EAR.wake = stay.post.worker, _wake
     if not is_patched():
         try:
             patch()
@@ -185,8 +189,7 @@ def _contact(do: Callable[..., None] | None, *args: Any) -> None:
         try:
             do(stay.contact, *args)  # type: ignore[misc]  # there is one
         except Exception:
-            if EAR.ledger is not None:
-                EAR.ledger.failures += 1
+            EAR.failures += 1
 
 
 # Notes on their way home, and the end.
@@ -195,30 +198,22 @@ def _contact(do: Callable[..., None] | None, *args: Any) -> None:
 def _wake() -> None:
     """Let the notes be sent; of a worker that is about to end, at once."""
     if EAR.is_mortal:
-        _send()
+        for stay in _STAY:
+            _lay(stay)
+            stay.post.carry()
     _WAKE.set()
 
 
-def _send() -> None:
-    ledger = EAR.ledger
-    if ledger is None or not _STAY:
-        return
-    key, gcs = _STAY[0].key, _gcs()
-    if not gcs.internal_kv_exists(key + OPEN, SPACE, timeout=RPC_S):
-        return
-    core = sys.modules["ray._private.worker"].global_worker.core_worker
-    process = {
-        "pid": os.getpid(),
-        "node": core.get_current_node_id().hex(),
-        "begun": begun_ns(),
-        "missing": list(MISSING),
-    }
-    report = ledger.report(process)
-    packed = marshal.dumps(report)
-    if len(packed) > _MOST_BYTES:
-        packed = marshal.dumps({**report, "kept": [], "windows": []})
-    at = b":".join((key, b"notes", core.get_worker_id().binary()))
-    gcs.internal_kv_put(at, packed, True, SPACE, timeout=RPC_S)
+def _lay(stay: Stay) -> None:
+    """Lay down what is new, for whoever takes it along first."""
+    with EAR.lock:
+        if [stay] != _STAY:  # what is new is of the next recording
+            _WAKE.set()
+            return
+        ledger, EAR.ledger = EAR.ledger, Ledger()
+    if ledger is not None and (ledger.few or ledger.windows):
+        failures, EAR.failures = EAR.failures, 0
+        stay.post.lay({**ledger.told(), "failures": failures, "missing": [*MISSING]})
 
 
 def _tend() -> None:
@@ -228,17 +223,19 @@ def _tend() -> None:
         stay = _STAY[0]
         is_news = _WAKE.wait(stay.pause_s)
         _WAKE.clear()
-        if is_news:
-            time.sleep(pause_s)
-        pause_s = min(2 * pause_s, stay.pause_s / _PAUSES) if is_news else _SOON_S
         try:
             if is_news:
-                _send()
+                # All workers of a node at the same moments, so that one of them takes all along.
+                time.sleep(pause_s - time.monotonic() % pause_s)
+                _lay(stay)
+                time.sleep(_SOON_S)
+                if not stay.post.carry():
+                    _WAKE.set()
             if not stay.is_wanted():
                 _end(stay)
         except Exception:
-            if EAR.ledger is not None:
-                EAR.ledger.failures += 1
+            EAR.failures += 1
+        pause_s = min(2 * pause_s, stay.pause_s / _PAUSES) if is_news else _SOON_S
 
 
 def _end(stay: Stay) -> None:
@@ -250,7 +247,7 @@ def _end(stay: Stay) -> None:
 
 def _leave() -> None:
     for stay in _STAY:
-        stay.contact.leave()
+        stay.leave()
     _STAY.clear()
     put_back()
     for name in [name for name in sys.modules if (name + ".").startswith(__name__ + ".")]:

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 
 
 def stepped(original: Any) -> Any:
-    """Note of each item what the user's code took, and what happened to the item after that.
-
-    What is no generator function stays as it is.
-    """
+    """Note of each item what the user's code took, and what happened to the item after that."""
+    # What is no generator function stays as it is.
     if not inspect.isgeneratorfunction(original):
         return original
 

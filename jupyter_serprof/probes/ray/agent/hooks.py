@@ -57,6 +57,9 @@ class Ear:
 
     def __init__(self) -> None:
         self.ledger: Ledger | None = None
+        self.lock, self.worker = threading.Lock(), b""
+        #: How often something of ours failed.
+        self.failures = 0
         self.wake: Callable[[], object] = bool
         #: Whether tasks take turns on one thread: then that does not tell which one it is.
         self.is_async = False
@@ -153,16 +156,16 @@ def timed(what: str, size: Callable[[Any, Any], int] | None = None, name: str = 
 
 def note(what: str, start: int, size: Callable[[], int] | None = None) -> None:
     """Note what a task of this thread did until now; what fails there stays there."""
-    end, ledger = clock(), EAR.ledger
-    if ledger is None:
+    end = clock()
+    if EAR.ledger is None:
         return
     try:
         errand = _errand_here()
         stage = _STAGES.get((what, errand.phase)) if errand is not None else None
         if errand is not None and stage is not None:
-            ledger.add(errand, stage, start, end, size() if size else 0)
+            errand.note(stage, start, end, size() if size else 0)
     except Exception:
-        ledger.failures += 1
+        EAR.failures += 1
 
 
 def _errand_here() -> Errand | None:
@@ -206,8 +209,7 @@ def titled(original: Any) -> Any:
 
 
 def _begin(title: str) -> Errand | None:
-    ledger = EAR.ledger
-    if ledger is None or "__ray_" in title:  # Ray's own, as the call that brought us
+    if EAR.ledger is None or "__ray_" in title:  # Ray's own, as the call that brought us
         return None
     try:
         loading, _HERE.loading = getattr(_HERE, "loading", 0), 0
@@ -217,22 +219,23 @@ def _begin(title: str) -> Errand | None:
         if not EAR.is_async:
             _HERE.errand = errand
     except Exception:
-        ledger.failures += 1
+        EAR.failures += 1
         return None
     return errand
 
 
 def _end(errand: Errand) -> None:
-    ledger, _HERE.errand = EAR.ledger, None
+    _HERE.errand = None
     try:
         if _ERRANDS.get(errand.ident) is errand:
             del _ERRANDS[errand.ident]
-        if ledger is not None:
-            ledger.close(errand)
-            EAR.wake()
+        facts = errand.close().facts(EAR.worker)
+        with EAR.lock:  # else it may be taken into what is on its way already
+            if EAR.ledger is not None:
+                EAR.ledger.take(facts)
+        EAR.wake()
     except Exception:
-        if ledger is not None:
-            ledger.failures += 1
+        EAR.failures += 1
 
 
 def body_begins(original: Any) -> Any:
