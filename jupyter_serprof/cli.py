@@ -273,13 +273,7 @@ def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> in
 
 
 def _compiled(text: str, name: str, namespace: dict[str, Any]) -> _Program:
-    """Compile a program; calling it returns the value of the last line if that is an expression.
-
-    Raises
-    ------
-    UsageError
-        For a syntax error.
-    """
+    """Compile a program; calling it returns the value of its last line, if that has one."""
     try:
         body = ast.parse(text, name).body
         expression = body.pop() if body and isinstance(body[-1], ast.Expr) else None

@@ -142,11 +142,7 @@ def show_panel(namespace: Namespace, keep: Keep, *, is_graph: bool) -> Panel:
 
 
 def _rounded(size: float) -> int:
-    """Return three digits of it.
-
-    >>> _rounded(31_623), _rounded(56)
-    (31600, 56)
-    """
+    """Return three digits of it."""
     return int(float(f"{size:.2e}"))
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import dask
 import dask.array as da
 import numpy as np
@@ -107,6 +108,7 @@ def test_what_keeps_a_task_from_workers_is_told(
     future: Any = None
     held = client.map(np.full, [250_000] * 2, [share] * 2, pure=False)
     client.gather(client.map(len, held))
+    held.append(client.submit(abs, -1, pure=False, resources={"TPU": 1}))  # not waited for
     begin = Watcher("Execution: 0 of 1 task, ", lambda: client.run(limit, *limits))
     watcher = Watcher(words, lambda: client.run(limit, 0.9, 0.7) and future.cancel())
     tell = lambda facts: list(map(Watcher.__call__, (begin, watcher), (facts, facts)))  # noqa: E731
@@ -115,6 +117,16 @@ def test_what_keeps_a_task_from_workers_is_told(
         future = client.submit(abs, -1, pure=False, **asked)
         future.result(60)
     client.cancel(held)
+
+    assert watcher.said
+
+
+def test_why_what_was_sent_before_does_not_come_is_told(client: Client) -> None:
+    future = client.submit(abs, -1, pure=False, **GPU)
+    watcher = Watcher("Wait for the cluster, ... ; 1 task asks for GPU 2: none ", future.cancel)
+
+    with record("before", live=watcher), suppress(Exception):
+        future.result(60)
 
     assert watcher.said
 
@@ -189,6 +201,7 @@ def send(client: Client) -> None:
     [
         ("Graph optimization, ... ; the scheduler has been at it for ", optimize),
         ("Pickle, ... ; in Slow.__reduce__, 800 kB so far", send),
+        ("Pickle, ... ; in Slow.__reduce__", lambda _: cloudpickle.dumps(Slow())),
     ],
 )
 def test_what_is_done_to_a_graph_is_told(

@@ -69,7 +69,7 @@ def mine(dask_client: Client, gate: Event) -> Iterator[Client]:
     assert not gate.is_set()
     MAIN.update(mine=dask_client, gate=gate)
     yield dask_client
-    for name in ("mine", "gate", "fs", "done"):
+    for name in ("mine", "gate", "fs", "_"):
         MAIN.pop(name, None)
 
 
@@ -102,21 +102,22 @@ def test_what_dask_goes_on_with_is_cancelled_by_the_line(
     assert {future.status for future in MAIN["fs"]} == {"cancelled"}
 
 
-def test_what_is_in_no_variable_is_cancelled_by_what_the_client_knows(mine: Client) -> None:
-    MAIN["done"] = mine.submit(abs, -1)
-    wait([MAIN["done"]])
-    futures: list[Future[int]] = []
+@pytest.mark.parametrize("name", ["fs", "_"])
+def test_what_no_variable_alone_holds_is_cancelled_by_its_keys(mine: Client, name: str) -> None:
+    """What was sent before, and is not waited for, goes on, also in the same list."""
+    before = [mine.submit(abs, -1), mine.submit(through, 5, pure=False)]
+    wait(before[:1])
+    MAIN[name] = futures = list[Future[int]](before)
 
     def run() -> None:
         futures.extend(mine.map(through, range(3), pure=False))
-        mine.gather(futures)
+        mine.gather(futures[2:])
 
     line = line_of(stopped("through runs for ", run))
     exec(line, MAIN)  # noqa: S102  (a line of ours)
 
-    assert line.startswith("import distributed; mine.cancel([distributed.Future(key, mine) ")
-    assert {future.status for future in futures} == {"cancelled"}
-    assert MAIN["done"].status == "finished"
+    assert line.endswith(".dask.stopped import still_left; mine.cancel(still_left(mine))")
+    assert [future.status for future in futures] == ["finished", "pending", *["cancelled"] * 3]
 
 
 def test_what_was_never_sent_is_not_left(mine: Client) -> None:

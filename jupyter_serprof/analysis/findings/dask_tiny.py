@@ -145,10 +145,8 @@ def larger_chunks(trace: Trace, factor: float) -> str:
 def _readable(factor: float) -> str:
     """Return a factor rounded up to two digits, as a number that Python reads.
 
-    >>> _readable(2.31), _readable(11.2), _readable(1284)
-    ('2.4', '12', '1300')
-    >>> _readable(2.96)
-    '3'
+    >>> _readable(2.31), _readable(2.96), _readable(1284)
+    ('2.4', '3', '1300')
     """
     unit = 10 ** (math.floor(math.log10(factor)) - 1) if factor > 0 else 1
     rounded = math.ceil(factor / unit - 1e-9) * unit

@@ -16,6 +16,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from io import BytesIO
 from itertools import takewhile
+from operator import attrgetter
 from pickle import PickleBuffer
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -162,6 +163,7 @@ def _facts(recorder: Recorder, still_s: float) -> LiveFacts:
 
 
 _PICKLES = ("pickle.dumps", "dask.serialize", "ray.pickle")
+_LIBRARIES = ("cloudpickle", "distributed", "ray", "pickle")
 
 
 def _pickling(thread: int) -> str:
@@ -182,7 +184,8 @@ def _pickled(frame: FrameType) -> tuple[str | None, int]:
     files = [each for each in held if type(each) is BytesIO and not each.closed]
     size = sum(each.tell() for each in files) + sum(sizes)
     name = "" if place is None or place.stage not in _PICKLES else None
-    return (frame.f_code.co_qualname if place is None else name), size
+    is_user = frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARIES
+    return (frame.f_code.co_qualname * is_user if place is None else name), size
 
 
 _LOCK = "python.wait"
@@ -206,10 +209,14 @@ def _stage_of(thread: int) -> str:
 
 
 #: What is left is told from this share on, as a range: ``tests/benchmarks/eta.py`` measures whether
-#: the end lies in it at half time. The end of what closes with one long task does not.
-_FROM_SHARE, _SOONER, _LATER = 0.1, 0.7, 1.6
+#: the end lies in it at half time, a test asks made-up workloads. Of one long task nobody knows it.
+_FROM_SHARE, _SOONER, _LATER = 0.1, 0.55, 1.3
+#: The rate since so much of what is done by now tells it too; a part of the time that has passed
+#: is what nobody foresees, another one what no measured task stands for.
+_LATELY, _UNSEEN, _UNKNOWN = 0.7, 0.5, 0.7
 #: Where more of what is left is of a kind of which nothing has ended, nobody knows it.
 _MOST_GUESSED = 0.5
+_counts = attrgetter("stage", "done", "total")
 
 
 class Outlook:
@@ -221,16 +228,13 @@ class Outlook:
         self._before, self._most, self._batches = LiveFacts(), 0.0, 1
         #: When the work that is counted now began, as `ran_s`, and between which it should end.
         self._began_s, self._ends_s = 0.0, (0.0, 0.0)
-        self._first = (0.0, 0.0)  # the first look at which a part was done, and its share
+        #: The last look at which nothing was done; those that brought a hundredth, and the share.
+        self._marks = [(0.0, 0.0)]
 
     def seen(self, facts: LiveFacts, ran_s: float) -> LiveFacts:
         """Return facts completed by what was seen before them."""
         before, self._before, now_s = self._before, facts, _clock()
-        is_same = (facts.stage, facts.done, facts.total) == (
-            before.stage,
-            before.done,
-            before.total,
-        )
+        is_same = _counts(facts) == _counts(before)
         if not is_same and before != LiveFacts():  # from the start nothing has moved till then
             self.moved_s = now_s
         why = facts.why if now_s - self.moved_s >= STILL_S else ""
@@ -242,8 +246,10 @@ class Outlook:
             self._batches, self._began_s = self._batches + 1, ran_s
         elif not before.total and facts.total and ran_s > 2 * AFTER_S:  # else from the start on
             self._began_s = self._began_s or ran_s - EVERY_S
+        if not facts.share:
+            self._marks = [(ran_s, 0.0)]
         if facts.share != before.share:
-            self._expect(facts, ran_s)
+            self._expect(facts.share or 0.0, facts.guessed, ran_s)
         self._most = max(self._most, facts.share or 0.0)
         low_s, high_s = (max(0.0, end_s - ran_s) for end_s in self._ends_s)
         is_known = high_s > 0 and self._batches == 1 and facts.guessed <= _MOST_GUESSED
@@ -256,24 +262,16 @@ class Outlook:
             left_s=None if why else facts.left_s or ((low_s, high_s) if is_known else None),
         )
 
-    def _expect(self, facts: LiveFacts, ran_s: float) -> None:
+    def _expect(self, share: float, guessed: float, ran_s: float) -> None:
         """Expect the end as what ended last tells it: time alone changes nothing."""
-        share, guessed = facts.share or 0.0, facts.guessed
-        if not self._first[1]:
-            self._first = (ran_s, share)
-        is_known = _FROM_SHARE <= share < 1
-        # What a cluster answered is as old as a look.
-        took_s = max(0.0, ran_s - EVERY_S - self._start_of(share, ran_s))
-        left_s = took_s * (1 - share) / share if is_known else 0.0
-        low_s, high_s = left_s * _SOONER * (1 - guessed / 4), left_s * _LATER * (1 + guessed / 2)
-        self._ends_s = (ran_s + low_s, ran_s + high_s) if is_known else (0.0, 0.0)
-
-    def _start_of(self, share: float, ran_s: float) -> float:
-        """Return when work began: halfway to where its line since the first look comes from zero.
-
-        Workers that start count for nothing then; first tasks that are long count for something.
-        """
-        first_s, first = self._first
-        is_line = ran_s - first_s >= AFTER_S / 2 and share > first
-        zero_s = first_s - first * (ran_s - first_s) / (share - first) if is_line else 0.0
-        return (self._began_s + max(self._began_s, zero_s)) / 2
+        self._ends_s = (0.0, 0.0)
+        if not _FROM_SHARE <= share < 1:
+            return
+        late_s = max(self._began_s, self._marks[0][0])  # workers start first, tasks are long
+        lately = [mark for mark in self._marks if mark[1] <= _LATELY * share][-1:]
+        since = [(late_s, 0.0), (self._began_s, 0.0), *lately]
+        lefts_s = [(ran_s - from_s) * (1 - share) / (share - part) for from_s, part in since]
+        more_s = (ran_s - self._began_s) * (_UNSEEN * (1 - share) ** 0.5 + _UNKNOWN * guessed)
+        self._ends_s = (ran_s + _SOONER * min(lefts_s), ran_s + _LATER * max(lefts_s) + more_s)
+        if share >= self._marks[-1][1] + 0.01:
+            self._marks.append((ran_s, share))

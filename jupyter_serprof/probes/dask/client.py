@@ -21,7 +21,7 @@ from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.model.live import LiveFacts
 from jupyter_serprof.objects.walk import DASK_THREADS
 from jupyter_serprof.probes import Probe
-from jupyter_serprof.probes.dask import computations
+from jupyter_serprof.probes.dask import computations, stopped
 from jupyter_serprof.probes.dask.cluster import (
     Cluster,
     agent_name,
@@ -32,7 +32,6 @@ from jupyter_serprof.probes.dask.cluster import (
 )
 from jupyter_serprof.probes.dask.graph.graph import KeptGraphs
 from jupyter_serprof.probes.dask.looks import cluster_facts
-from jupyter_serprof.probes.dask.stopped import UNSENT, hush, left_notes, note_unsent
 from jupyter_serprof.probes.dask.tasks import add_cluster, task_table
 
 LOOP_LANE = "client/loop"
@@ -127,7 +126,7 @@ def _note_graph(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
     """Note whose graph it is, its size in layers, and what tells it apart."""
     client, expr = args[0], args[1] if len(args) > 1 else kwargs["expr"]
     keys = list(result)
-    UNSENT.difference_update(keys if UNSENT else ())
+    stopped.UNSENT.difference_update(keys if stopped.UNSENT else ())
     sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
     graphs = _graphs(expr)
     layers = sum(len(graph.layers) for graph in graphs) if graphs else None
@@ -176,12 +175,12 @@ def client_places(note_frames: After) -> list[Place]:
     """
     module = "distributed.client:"
     return [
-        Place(_SENDS, "dask.submit", "dask.graph", after=_note_graph, failed=note_unsent),
+        Place(_SENDS, "dask.submit", "dask.graph", after=_note_graph, failed=stopped.note_unsent),
         *_graph_places(module, note_frames),
         *[Place(f"{module}Client.{name}", "dask.submit", f"dask.call:{name}") for name in _CALLS],
         Place(f"{module}Client._send_to_scheduler", "dask.submit", "dask.send"),
         *[Place(path, _START, _START) for path in _STARTS],
-        Place(_SYNC, "dask.wait", "dask.wait", {_START: _START}, failed=hush),
+        Place(_SYNC, "dask.wait", "dask.wait", {_START: _START}, failed=stopped.hush),
         Place(f"{module}as_completed.__next__", "dask.wait", "dask.wait"),
         Place(f"{module}Client._gather_remote", "dask.gather", "dask.gather"),
         Place(f"{module}Client._scatter", "dask.scatter", "dask.scatter"),
@@ -212,7 +211,7 @@ class DaskProbe(Probe):
         #: Whether a graph was sent by a client that was made during the recording.
         self._has_strangers = False
         self._kept, self._graphs = KeptGraphs(), list[Table]()
-        self._numbers = count()
+        self._numbers, self._before = count(), set[str]()
 
     def places(self) -> list[Place]:
         """Return the places of the client; one that is made later is met by its first graph."""
@@ -251,7 +250,10 @@ class DaskProbe(Probe):
     def arm(self, recorder: Recorder) -> None:
         """Ship the agents first: they are the inner ones, and what they cost is not recorded."""
         client = sys.modules["distributed.client"].Client
-        self._start_clusters(list(client._instances), patience_s())  # noqa: SLF001  (no public list)
+        clients = list(client._instances)  # noqa: SLF001  (no public list)
+        self._start_clusters(clients, patience_s())
+        self._before.update(*map(stopped.pending, clients))
+        stopped.AWAITED.clear()
         super().arm(recorder)
 
     def _start_clusters(self, clients: Sequence[Any], seconds: float) -> None:
@@ -313,7 +315,7 @@ class DaskProbe(Probe):
                     entry.draft.details["threads"] = threads
             _name_collections(run, cluster, suffix)
             if run.is_interrupted:
-                run.notes += left_notes(cluster.clients, cluster.running)
+                run.notes += stopped.left_notes(cluster.clients, cluster.running, self._before)
         self._add_facts(run, sent)
 
     def _add_facts(self, run: Page, sent: Sequence[computations.SentGraph]) -> None:

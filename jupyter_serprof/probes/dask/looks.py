@@ -68,10 +68,10 @@ def _facts(looks: Looks, caller: str, silent_s: float) -> LiveFacts:
     # What runs now is half done, more or less.
     running_s = left_s * min(1.0, seen["threads"] / (tasks - done))
     share = (made_s + running_s / 2) / (made_s + left_s) if made_s and left_s else done / tasks
-    guessed = min(1.0, (guessed_s + running_s / 2) / left_s) if left_s else 1.0
     _, took_s, usual_s = seen["oldest"] or ("", 0.0, None)
-    if usual_s and took_s > _LONG * usual_s:  # of how long such a task takes nothing is known
-        guessed = 1.0
+    if usual_s and took_s > _LONG * usual_s:  # it may go on for as long, alone
+        guessed_s += took_s * seen["threads"]
+    guessed = min(1.0, (guessed_s + running_s / 2) / left_s) if left_s else 1.0
     return LiveFacts("dask.execute", "", done, tasks, share=share, guessed=guessed, why=why)
 
 
@@ -82,14 +82,15 @@ def _why(looks: Looks, silent_s: float) -> Iterator[str]:
         yield f"the scheduler is busy: it has not answered for {seconds_text(silent_s)}"
     if (unsent := looks.unsent()) > _UNSENT:
         yield f"{format_bytes(unsent)} are not sent to the scheduler yet"
-    if not seen.get("tasks", 0) > seen.get("done", 0):
+    # Where nothing of its own was sent, it waits for what was sent before.
+    if (tasks := seen.get("tasks", 1)) <= seen.get("done", 1) and (tasks or seen["taking"]):
         if seen.get("taking"):
             yield f"the scheduler has been at it for {seconds_text(seen['taking'][1])}"
         return
     if not seen["workers"]:
         yield ": ".join(filter(None, ("no worker is there", looks.scaling())))
     yield from _of_workers(looks, seen["workers"])
-    others, threads = seen["others"], seen["threads"]
+    others, threads = seen["others"] if tasks else 0, seen["threads"]
     if held := min(seen["cancelled"] + others, threads):
         what = f"{counted(held, 'task')} of other computations"
         what = what if others else f"{counted(held, 'cancelled task')} still"

@@ -1,6 +1,7 @@
 """After Ctrl-C: what a cluster goes on with, the line that ends it, and silence on stderr."""
 
 import asyncio
+import sys
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from traceback import walk_tb
@@ -17,13 +18,17 @@ _LONG_S = 0.5
 
 def hush(error: BaseException, args: tuple[Any, ...]) -> None:
     """Take the errors of waits that nobody asks for after Ctrl-C: asyncio would write each down."""
-    # Source: distributed 2026.8.0, client.py:Client._gather, utils.py:sync, All.
+    # Source: distributed 2026.8.0, client.py:Client._gather, Future.result, utils.py:sync, All.
     if isinstance(error, KeyboardInterrupt):
         args[0].loop.add_callback(_take_errors)
+        AWAITED.update(*map(_keys, [getattr(args[1], "__self__", None), *args[2:3]]))
 
 
 #: Keys of graphs that never left: their futures are pending as long as a traceback holds them.
 UNSENT: set[Any] = set()
+#: Keys that a wait was given up for; those that the last stop left, in no variable of their own.
+AWAITED: set[str] = set()
+LEFT: set[str] = set()
 
 
 def note_unsent(error: BaseException, _: object) -> None:
@@ -43,16 +48,22 @@ def _take_errors() -> None:
             task.add_done_callback(lambda one: one.cancelled() or one.exception())
 
 
-def left_notes(clients: Sequence[Any], running: Sequence[tuple[str, float, bool]]) -> Iterator[str]:
-    """Yield what a cluster goes on with, and a line that ends it.
+def pending(client: Any) -> set[str]:  # noqa: ANN401  (a Client)
+    """Return the keys that a client waits for."""
+    return {key for key, one in list(client.futures.items()) if one.status == "pending"}
 
-    ``clients``: Those of one scheduler.
+
+def left_notes(
+    clients: Sequence[Any], running: Sequence[tuple[str, float, bool]], before: set[str]
+) -> Iterator[str]:
+    """Yield what the cluster of some clients goes on with, and a line that ends it.
+
     ``running``: Name and seconds of each task that a worker is in, and whether in another process.
+    ``before``: What was pending when it began: it is left alone, but for what was waited for.
     """
+    LEFT.clear()
     for client in clients:
-        left = {key for key, one in list(client.futures.items()) if one.status == "pending"}
-        left -= UNSENT
-        if left:
+        if left := pending(client) - UNSENT - (before - AWAITED):
             yield f"{counted(len(left), 'future')} left on the cluster: {_cancelling(client, left)}"
     name, ran_s, is_apart = max(running, key=itemgetter(1), default=("", 0.0, True))
     if ran_s >= _LONG_S:
@@ -85,12 +96,15 @@ def _cancelling(client: Any, left: set[str]) -> str:  # noqa: ANN401  (a Client)
     caller = name_of(client)
     names, values = holders(left, _keys), variables()
     held = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
-    if not names:
-        pending = f"for key, one in list({caller}.futures.items()) if one.status == 'pending'"
-        held = f"[distributed.Future(key, {caller}) {pending}]"
-    elif any(_keys(values[name]) - left for name in names):
-        held = f"[f for f in distributed.futures_of({held}) if not f.done()]"
-    return _line(client, f"cancel({held})")
+    if names and not any(_keys(values[name]) - left for name in names):
+        return _line(client, f"cancel({held})")
+    LEFT.update(left)
+    return f"from {__name__} import still_left; {_line(client, f'cancel(still_left({caller}))')}"
+
+
+def still_left(client: Any) -> list[Any]:  # noqa: ANN401  (a Client)
+    """Return what the last stop left, and no variable of its own holds, as far as it goes on."""
+    return [sys.modules["distributed"].Future(key, client) for key in LEFT & pending(client)]
 
 
 def _line(client: Any, call: str) -> str:  # noqa: ANN401  (a Client)

@@ -7,8 +7,13 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter, defaultdict
 from functools import partial
+from heapq import heapreplace
 from importlib import import_module
+from random import Random
+from statistics import median
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +26,8 @@ from jupyter_serprof.experiments.engine import live
 from jupyter_serprof.experiments.engine.experiment import Progress
 from jupyter_serprof.experiments.engine.live import Outlook, Ticker
 from jupyter_serprof.model.live import LiveFacts
+from jupyter_serprof.probes.dask.agent import looks
+from jupyter_serprof.probes.dask.looks import Looks, cluster_facts
 from jupyter_serprof.probes.ray.alive import asked
 
 
@@ -131,7 +138,7 @@ def test_an_experiment_is_told_in_runs(told: Told) -> None:
     with live.told(told, lambda: Progress(84, 252, 40.0)):
         assert told.has_come.wait(30)
 
-    assert re.fullmatch(r"84 of 336 runs, 0\.\d s, 28 to 64 s left", str(told[0]))
+    assert re.fullmatch(r"84 of 336 runs, 0\.\d s, 22 to 52 s left", str(told[0]))
 
 
 def test_a_child_of_a_fork_waits_for_no_thread(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,3 +199,90 @@ def test_why_nothing_moves_is_told_only_where_nothing_does(monkeypatch: pytest.M
 
     assert [bool(facts.why) for facts in told] == [False, False, True, False]
     assert [facts.left_s is None for facts in told] == [False, False, True, False]
+
+
+ANY, EVEN = Random(7), [0.2] * 80  # noqa: S311  (no secret)
+RISING = [0.02 * at for at in range(40)]
+#: Workloads: what is done one after the other, each of it by four threads; seconds of each task.
+SHAPES: dict[str, list[dict[str, list[float]]]] = {
+    "equal": [{"a": EVEN}],
+    "rising": [{"a": RISING}],
+    "falling": [{"a": RISING[::-1]}],
+    "spread": [{"a": [ANY.lognormvariate(-1.8, 0.6) for _ in EVEN]}],
+    "heavy tail": [{"a": [0.08 * ANY.paretovariate(1.5) for _ in range(120)]}],
+    "short or long": [{"a": [ANY.choice((0.05, 0.5)) for _ in range(60)]}],
+    "few and long": [{"a": [1.5] * 12}],
+    "waves": [{"a": [0.9] * 24}],
+    "imports first": [{"a": [1.7] * 4 + [0.2] * 56}],
+    "workers start": [{"": [2.5] * 4}, {"a": EVEN}],
+    "one after the other": [{"": [0.5, 1.2, 1.9, 2.6]}, {"a": EVEN}],
+    "two kinds": [{"a": [0.1] * 30, "b": [0.4] * 30}],
+    "two steps": [{"a": [0.1] * 30}, {"b": [0.4] * 30}],
+    "slower": [{"a": [0.1] * 40 + [0.3] * 30}],
+    "faster": [{"a": [0.3] * 30 + [0.1] * 40}],
+    "tree": [{"a": EVEN[:64]}, {"b": [0.15] * 16}, {"b": [0.15] * 4}, {"b": [0.15]}],
+    "chains": [{"a": [0.1] * 30}, {"b": [0.3] * 30}, {"c": [0.1] * 30}],
+    "fan-in": [{"a": EVEN[:60]}, {"b": [1.5]}],
+    "shuffle": [{"a": [0.8] * 16}, {"b": [0.02] * 16}, {"c": [0.1] * 16}],
+    "straggler": [{"a": [*EVEN[:16], 4.0, *EVEN[:24]]}],
+}
+
+
+class Times(list[float]):
+    """Times of tasks of one kind, as an agent adds them up."""
+
+    total, count = property(lambda self: 1e9 * sum(self)), property(len)
+
+
+def ran(shape: list[dict[str, list[float]]], library: str) -> list[tuple[str, float, float]]:
+    """Return kind, start and end of each task; what has no name is only waited for."""
+    free, tasks = [0.1] * 4, list[tuple[str, float, float]]()
+    for step in shape:
+        free = [max(free)] * 4 if tasks else free
+        jobs = [(kind, s) for kind, times in step.items() for s in times]
+        if library == "dask":  # in the order of their keys
+            Random(3).shuffle(jobs)  # noqa: S311
+        for kind, took_s in jobs:
+            begin_s, end_s = free[0], heapreplace(free, free[0] + took_s) + took_s
+            tasks += [(kind, begin_s, end_s)] if kind else []
+    return tasks
+
+
+def looked_at(tasks: list[tuple[str, float, float]], at_s: float, library: str) -> LiveFacts:
+    """Return what a probe would say then: one of Ray counts only."""
+    times: dict[str, Any] = defaultdict(Times)
+    for kind, begin_s, end_s in tasks:
+        if end_s <= at_s:
+            times[kind].append(end_s - begin_s)
+    done, total = sum(map(len, times.values())), len(tasks)
+    if library == "ray":
+        return LiveFacts("ray.wait", "", done, total, share=done / total, guessed=0.3)
+    kinds = {kind: SimpleNamespace(compute=each) for kind, each in times.items()}
+    agent: Any = SimpleNamespace(planned=Counter(kind for kind, *_ in tasks), prefixes=kinds)
+    age_s, kind = max(((at_s - b, k) for k, b, e in tasks if b <= at_s < e), default=(0.0, ""))
+    oldest = (kind, age_s, median(times[kind]) if times[kind] else None)
+    known = {"work": looks._work(agent), "threads": 4, "oldest": oldest, "workers": 2}
+    quiet = {"paused": (0, 0), "unfit": (0, ""), "late": 0, "others": 0, "cancelled": 0}
+    look = Looks(str, int)
+    look.seen = {"tasks": total, "done": done, **known, **quiet}
+    return cluster_facts([look], "dask.wait") or LiveFacts()
+
+
+@pytest.mark.parametrize("library", ["dask", "ray"])
+def test_at_half_time_the_end_lies_in_the_range(
+    monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    """In 80 % of twenty workloads: in the others nothing is said as often as what is wrong."""
+    now_s, verdicts = [0.0], Counter[bool | None]()
+    monkeypatch.setattr(live, "_clock", lambda: now_s[0])
+    for shape in SHAPES.values():
+        tasks, outlook, facts = ran(shape, library), Outlook(), LiveFacts()
+        end_s = max(end_s for *_, end_s in tasks)
+        for quarter in range(4, int(2 * end_s) + 1):
+            now_s[0] = quarter / 4
+            facts = outlook.seen(looked_at(tasks, now_s[0] - 0.1, library), now_s[0])
+        low_s, high_s = facts.left_s or (0.0, 0.0)
+        verdicts[low_s <= end_s - facts.ran_s <= high_s if facts.left_s else None] += 1
+
+    assert len(SHAPES) == 20
+    assert verdicts[True] >= 16, verdicts

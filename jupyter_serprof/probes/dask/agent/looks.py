@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from .notes import Agent
 
-#: What a look goes through at most; a mean so many times the median is that of some alone.
-_MOST, _UNEVEN = 1_000, 1.5
+#: What a look goes through at most.
+_MOST = 1_000
 #: Workers tell of themselves twice a second, of many workers less often.
 _LATE_S = 3.0
 
@@ -42,6 +42,8 @@ def _look(agent: Agent, scheduler: Any) -> dict[str, Any]:
     fullness = [worker.metrics["memory"] / (worker.memory_limit or 1e99) for worker in paused]
     silent = [time.time() - worker.last_seen for worker in workers if worker.processing]
     unfit = list(islice(scheduler.unrunnable, _MOST)) if workers else []
+    if agent.planned:  # what was sent before keeps none of these waiting
+        unfit = [task for task in unfit if agent.place(task) is not None]
     return {
         "tasks": sum(agent.planned.values()),
         "done": agent.ended,
@@ -76,9 +78,7 @@ def _work(agent: Agent) -> list[float]:
     for name, planned in islice(agent.planned.items(), _MOST):
         if name in known and known[name].count:
             own = known[name]
-            # The first ones import: a worker does that once.
-            usual_ns = min(own.total / own.count, _UNEVEN * (own.quantile(0.5) or 0))
-            left_ns += max(0, planned - own.count) * usual_ns
+            left_ns += max(0, planned - own.count) * own.total / own.count
         elif count:
             guessed_ns += planned * done_ns / count
     return [done_ns / 1e9, (left_ns + guessed_ns) / 1e9, guessed_ns / 1e9]
@@ -107,8 +107,14 @@ def running(worker: Any) -> list[Any]:
 
 def _oldest(agent: Agent, workers: list[Any]) -> list[Any]:
     """Return prefix, seconds and usual seconds of the task that runs longest, as workers told."""
-    running = ((s, task) for worker in workers for task, s in list(worker.executing.items()))
-    took_s, task = max(running, key=lambda entry: entry[0], default=(0.0, None))
+    # What a worker told when it was seen last; who has ended since is not processing.
+    running = (
+        (s + time.time() - worker.last_seen, task)
+        for worker in workers
+        for task, s in list(worker.executing.items())
+        if task.state == "processing"
+    )
+    took_s, task = max(running, key=itemgetter(0), default=(0.0, None))
     if task is None:
         return []
     known = agent.prefixes.get(task.prefix.name)
