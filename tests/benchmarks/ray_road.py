@@ -20,8 +20,7 @@ from bench import heading, small_ray, table
 import jupyter_serprof as sp
 from jupyter_serprof.model import Trace
 
-ROUNDS = 6
-TRIVIAL, TEN_MS = 500, 200
+ROUNDS, TRIVIAL, TEN_MS = 6, 500, 200
 #: By stage and name of the task: what is injected, ms.
 INJECTED = {
     ("ray.arguments.unpickle", ""): 80,
@@ -86,11 +85,6 @@ def trivial() -> None:
     """Do nothing."""
 
 
-@ray.remote
-def ten_ms() -> None:
-    time.sleep(0.01)
-
-
 def journey(actor: Any) -> None:
     ray.get(work.remote(Slow(0, 0.08)))
     ray.get(consume.remote(produce.remote(0.3)))
@@ -126,7 +120,7 @@ def trivial_us() -> Callable[[], float]:
 
 def ten_ms_wall() -> Callable[[], float]:
     start = time.perf_counter()
-    ray.get([ten_ms.remote() for _ in range(TEN_MS)])
+    ray.get([produce.remote(0.01) for _ in range(TEN_MS)])
     took_us = (time.perf_counter() - start) * 1e6
     return lambda: took_us
 

@@ -142,6 +142,7 @@ def _workers_may_report_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray's workers report once a second, on a busy machine later: a test waits until they do."""
     monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 60)
     monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._NOTES_S", 4)
+    monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._HARDLY", 10**9)
     for name in ("_WAIT_S", "_WAITS_S"):
         monkeypatch.setattr(f"jupyter_serprof.probes.ray.agent.contact.{name}", 10)
 

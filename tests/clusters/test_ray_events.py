@@ -12,7 +12,7 @@ import ray
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.probes.ray import clocks
 from jupyter_serprof.probes.ray import tasks as ray_tasks
-from jupyter_serprof.probes.ray.agents import Notes
+from jupyter_serprof.probes.ray.agents import Attempt, Notes
 from jupyter_serprof.probes.ray.tasks import add_task_spans, task_id
 
 pytestmark = [pytest.mark.ray]
@@ -272,7 +272,7 @@ def test_a_look_that_takes_too_long_takes_nothing_away(
 ) -> None:
     """What the look before it saw is told, and how many are missing; no more than that."""
     reads.append([_task(b"seen", RUNNING=120, execute=(121, 125))])
-    looks = iter([set(), reads[0]])
+    looks = iter([Notes(), set(), reads[0]])
 
     def ask(_: object, until: float) -> Any:
         if (told := next(looks, None)) is None:
@@ -306,6 +306,40 @@ def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]
         "ray.execute": 120,
         "ray.outputs": 123,
     }
+
+
+@pytest.mark.parametrize(
+    ("begin", "known", "is_read"),
+    [(101, {}, False), (105, {}, True), (101, {"is_here": False}, True)],
+)
+def test_ray_is_asked_where_it_knows_more_than_a_twentieth_of_the_time(
+    reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch, begin: int, known: Any, is_read: bool
+) -> None:
+    """What agents noted comes at once, Ray's events a second later; other clocks need them."""
+    monkeypatch.setattr(ray_tasks, "_HARDLY", 20)
+    reads.append([_task(b"task", RUNNING=begin, execute=(begin, 199), FINISHED=199.5)])
+    at, over = begin * _MS, 199 * _MS
+    attempt = Attempt(b"task", "task", 0, b"w", None, at, at, over, over, ())
+    notes = Notes([attempt], counts={"task": 1}, **known)
+
+    said, run = _added([b"task"], lambda: notes, {b"task": _START})
+
+    assert said.startswith("what tasks waited for") != is_read
+    assert _executed(run) == {"task": (begin, 199)}
+
+
+def test_submissions_that_were_not_written_down_count_where_agents_noted_their_tasks(
+    reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recording of more calls than it keeps: the tasks are those that ran."""
+    monkeypatch.setattr(ray_tasks, "MANY_TASKS", 1)
+    reads.append([])
+    attempt = Attempt(b"task", "f", 0, b"w", None, _START, _START, _END, _END, ())
+    run = Page(start=_START, end=_END, wall_offset=0, drafts=[], lanes={})
+
+    seen = add_task_spans(run, [b"task"] * 2, lambda: Notes([attempt], counts={"f": 5}))
+
+    assert (seen.noted, seen.total) == (5, 5)
 
 
 def test_what_still_runs_is_not_waited_for(reads: list[list[Any]]) -> None:

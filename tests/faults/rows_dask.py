@@ -1,5 +1,6 @@
 """Faults of Dask's cluster: workers and schedulers that stand still or refuse."""
 
+from functools import partial
 from textwrap import indent
 
 from .matrix import ROOT, Fault
@@ -74,6 +75,7 @@ def _fault(name: str, program: str, says: str = "", *, head: str = _WITH, **more
     return Fault(name, _CLUSTER + head + inside, says, (), patience, differs, **more)
 
 
+_slow = partial(_fault, is_slow=True)
 _STOPPED = """
 first, second = cluster.workers
 with recorded():
@@ -245,13 +247,12 @@ with recorded():
 """
 
 FAULTS = (
-    _fault(
+    _slow(
         "a worker of Dask that stands still before and after",
         _STOPPED.format(before="", after="")
         .replace("first.send_signal(signal.SIGSTOP)", "")
         .replace("with rec", "first.send_signal(signal.SIGSTOP)\nwith rec"),
         _DEAD,
-        is_slow=True,
     ),
     _fault(
         "a worker of Dask that holds its interpreter for 3.4 s",
@@ -260,53 +261,42 @@ FAULTS = (
         "    print(add(client, max(at.values())))\nheld.result()",
         _DEAD,
     ),
-    _fault("a client of Dask that is killed", _KILLED.format(signal="SIGKILL"), is_slow=True),
-    _fault("a client of Dask that stands still", _KILLED.format(signal="SIGSTOP"), is_slow=True),
+    _slow("a client of Dask that is killed", _KILLED.format(signal="SIGKILL")),
+    _slow("a client of Dask that stands still", _KILLED.format(signal="SIGSTOP")),
     _fault(
         "a scheduler of Dask that runs no functions",
         _NO_AGENT.format(who="scheduler", handlers=["run_function"]),
         "admits no agent",
         head="",
     ),
-    _fault(
+    _slow(
         "workers of Dask that run no functions",
         _NO_AGENT.format(who="worker", handlers=["run"]),
         _DEAD,
         head="",
-        is_slow=True,
     ),
-    _fault(
-        "a worker of Dask that is killed in a task",
-        _WORKER_KILLED.format(end="kill()"),
-        _GONE,
-        is_slow=True,
+    _slow("a worker of Dask that is killed in a task", _WORKER_KILLED.format(end="kill()"), _GONE),
+    _slow(
+        "a worker of Dask that is told to end in a task", _WORKER_KILLED.format(end="terminate()")
     ),
-    _fault(
-        "a worker of Dask that is told to end in a task",
-        _WORKER_KILLED.format(end="terminate()"),
-        is_slow=True,
-    ),
-    _fault(
+    _slow(
         "a task of Dask that kills its workers",
         _NO_MERCY + "with recorded():\n"
         "    told(lambda: client.submit(lambda: os.kill(os.getpid(), 9), key='kills').result())\n"
         "    print(len(client.scheduler_info()['workers']))",
         _GONE,
-        is_slow=True,
     ),
-    _fault(
+    _slow(
         "a worker of Dask that stands still in a task",
         _STOPPED.format(before="waits = client.submit(nap, 1, workers=[at[first.pid]])", after="")
         + "print(waits.result())",
         _DEAD,
-        is_slow=True,
     ),
-    _fault(
+    _slow(
         "a nanny of Dask that is killed",
         _NANNY.format(count=3, program="nanny.kill(); nanny.wait(); print(add(client))"),
-        is_slow=True,
     ),
-    _fault(
+    _slow(
         "a worker of Dask that its nanny starts again",
         _NO_MERCY
         + _NANNY.format(
@@ -314,70 +304,56 @@ FAULTS = (
             program="ends = client.submit(os._exit, 3, key='ends', workers=[below])\n"
             "    told(lambda: ends.result(timeout=30)); print(add(client))",
         ),
-        is_slow=True,
     ),
-    _fault(
+    _slow(
         "client.restart inside of the block",
         _NANNY.format(count=1, program=_RESTART),
         head="with cluster_of(0) as (cluster, client, at):\n",
-        is_slow=True,
     ),
-    _fault(
+    _slow(
         "the scheduler of Dask is killed",
         _WITH
         + indent(
             _SCHEDULER.format(signal="KILL", then="told(lambda: future.result(timeout=2))"), "    "
         ),
         head="",
-        is_slow=True,
     ),
-    _fault(
+    _slow(
         "the scheduler of Dask stands still",
         _SCHEDULER.format(signal="STOP", then="told(lambda: future.result(timeout=2))")
         + "cluster.scheduler.send_signal(signal.SIGCONT); print(add(client))",
-        is_slow=True,
     ),
-    _fault("a worker of Dask that is paused for its memory", _PAUSED, is_slow=True),
-    _fault("a cluster of Dask that adapts", _ADAPTIVE, head="", is_slow=True),
-    _fault("a cluster of Dask with TLS", _TLS, head="", is_slow=True),
-    _fault("two clients of Dask, one is closed", _TWO_CLIENTS, is_slow=True),
-    _fault("recordings in three threads of one client of Dask", _TWO_RECORDINGS, is_slow=True),
-    _fault(
+    _slow("a worker of Dask that is paused for its memory", _PAUSED),
+    _slow("a cluster of Dask that adapts", _ADAPTIVE, head=""),
+    _slow("a cluster of Dask with TLS", _TLS, head=""),
+    _slow("two clients of Dask, one is closed", _TWO_CLIENTS),
+    _slow("recordings in three threads of one client of Dask", _TWO_RECORDINGS),
+    _slow(
         "a cluster of Dask with no worker",
         "with recorded():\n    told(lambda: client.submit(abs, -1).result(timeout=1))\n"
         "if not IS_RECORDED:  # what only a recording tells\n"
         "    print('no worker: nothing can run; client.cluster.scale(2)', file=sys.stderr)",
         "no worker",
         head="with cluster_of(0) as (cluster, client, at):\n",
-        is_slow=True,
     ),
-    _fault(
-        "Client.close inside of the block", _WITH + indent(_CLOSED, "    "), head="", is_slow=True
-    ),
-    _fault(
+    _slow("Client.close inside of the block", _WITH + indent(_CLOSED, "    "), head=""),
+    _slow(
         "futures of Dask that are cancelled",
         "with recorded():\n    futures = client.map(nap, [60, 61, 62])\n    time.sleep(0.3)\n"
         "    client.cancel(futures)\n    told(lambda: client.gather(futures))\n"
         "    told(lambda: futures[0].result())",
-        is_slow=True,
     ),
     _fault(
         "a task of Dask that raises",
         "with recorded():\n    client.submit(operator.truediv, 1, 0).result()",
         "error",
     ),
-    _fault(
+    _slow(
         "Ctrl-C while a result of Dask is waited for",
         "child = None\ntry:\n    with recorded():\n        waits = client.submit(nap, 3)\n"
         "        child = storm(signal.SIGINT, 1, 0.7)\n        waits.result()\n"
         "except KeyboardInterrupt:\n    print('heard'); child.wait()",
         "interrupted",
-        is_slow=True,
     ),
-    _fault(
-        "the stop button while a LocalCluster works, whose workers are saved",
-        _BUTTON,
-        head="",
-        is_slow=True,
-    ),
+    _slow("the stop button while a LocalCluster works, whose workers are saved", _BUTTON, head=""),
 )

@@ -1,11 +1,14 @@
 """Arrivals of arguments: what of a task's wait is their pull, and what is for others in front."""
 
+import socket
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 import ray  # noqa: F401  (is there wherever tasks were sent)
 
+from jupyter_serprof.probes.ray.agent import meter
 from jupyter_serprof.probes.ray.arrivals import Arrivals
 
 MS, _STEADY = 1_000_000, ((0, 0), (1_000, 100_000))
@@ -39,3 +42,23 @@ def test_a_pull_is_the_last_bytes_that_came(
     told = [(leg.stage.rpartition(".")[2], leg.start // MS, leg.end // MS) for leg in found]
     assert told == legs
     assert arrivals.pulls(b"task", "other", 0, 1_000 * MS) == []
+
+
+def test_a_kernel_that_does_not_answer_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nobody waits for it any more, and the document says what is missing for that."""
+    ours, kernels = socket.socketpair()
+    fake = {**vars(socket), "AF_NETLINK": 0, "socket": lambda *_: ours}
+    monkeypatch.setattr(meter, "socket", SimpleNamespace(**fake))
+    monkeypatch.setattr(meter, "_ANSWER_S", 0.001)
+    arrivals = Arrivals()
+    made = arrivals.meters[""] = meter.Meter(str(tmp_path), lambda: 1.0)
+
+    made.count({("127.0.0.1", 1): "a", ("127.0.0.1", 2): "b"})
+
+    made.stop()
+    with ours, kernels:
+        assert len(kernels.recv(1_000)) == meter._QUESTION.size
+    assert made.wire is None
+    assert arrivals.unseen() == ["bytes between nodes and files of spilled objects (TimeoutError)"]

@@ -4,6 +4,7 @@
 threshold. Times are ms, sizes bytes.
 """
 
+from ast import literal_eval
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -75,6 +76,11 @@ def graph_table(*rows: Sequence[Any]) -> Table:
         for layer, name, size, count in rows
     ]
     return table("dask.graph", "Who holds the bytes of the graph", GRAPH, full)
+
+
+def told(text: str) -> dict[str, Any]:
+    """Return the figures in a text, each a word: ``tasks=400``."""
+    return {one.partition("=")[0]: literal_eval(one.partition("=")[2]) for one in text.split()}
 
 
 def run(  # noqa: PLR0913  (each is a threshold of some rule)
@@ -432,10 +438,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
 #: Workloads in which nothing should be done differently; no rule may say anything about them.
 HEALTHY: Mapping[str, Trace] = {
     "array, chunks of 100 MB": run(
-        schedule=90,
-        encode=10,
-        tasks=800,
-        compute=30_000,
+        **told("schedule=90 encode=10 tasks=800 compute=30_000"),
         tables=[
             _prefixes(("random_sample", 400, 120), ("sum", 400, 30)),
             computations_table(("1: compute sum", "compute", 800, 0, 30_100_000_000)),
@@ -443,30 +446,19 @@ HEALTHY: Mapping[str, Trace] = {
         ],
     ),
     "data frame, groupby": run(
-        code=1,
-        graph=30_000,
-        schedule=60,
-        tasks=557,
-        compute=1_500,
+        **told("code=1 graph=30_000 schedule=60 tasks=557 compute=1_500"),
         tables=[_prefixes(("timeseries", 30, 60), ("groupby-agg", 527, 2))],
     ),
     "bag of files": run(
         code=30, graph=260_000, schedule=40, tasks=859, compute=2_000, mains=12, gathered=90_000
     ),
     "delayed with parameters": run(
-        graph=200_000,
-        layers=120,
-        tasks=121,
-        schedule=30,
-        compute=900,
-        dispatched=2_000_000,
+        **told("graph=200_000 layers=120 tasks=121 schedule=30 compute=900 dispatched=2_000_000"),
         tables=[graph_table((f"train-{HASH}", "", 1_900, 0))],
     ),
     "persist, then small results": replace(
         run(
-            schedule=90,
-            tasks=1_600,
-            compute=8_000,
+            **told("schedule=90 tasks=1_600 compute=8_000"),
             tables=[
                 computations_table(
                     ("1: persist x", "persist", 1_600, 0, 7_000_000_000),
@@ -485,37 +477,20 @@ HEALTHY: Mapping[str, Trace] = {
         code=0.2, serialize=0.4, schedule=4, encode=0.5, tasks=10, compute=3, gather=2, mains=3
     ),
     "submit and gather": run(
-        graph=500_000,
-        layers=None,
-        tasks=1_000,
-        schedule=150,
-        encode=90,
-        dispatched=4_000_000,
-        compute=5_000,
-        gathered=40_000_000,
-        gather=60,
-        mains=1,
+        **told("graph=500_000 layers=None tasks=1_000 schedule=150 encode=90 dispatched=4_000_000"),
+        **told("compute=5_000 gathered=40_000_000 gather=60 mains=1"),
         tables=[computations_table(("1: map f", "map", 1_000, 0, 5_300_000_000))],
     ),
     "sixty-four threads": run(
         schedule=900, encode=100, tasks=5_000, compute=12_000, threads=64, dispatched=10**7
     ),
     "a large array that was scattered": run(
-        graph=20_000,
-        tasks=100,
-        dispatched=120_000,
-        compute=700,
+        **told("graph=20_000 tasks=100 dispatched=120_000 compute=700"),
         tables=[graph_table((f"f-{HASH}", "", 20_000, 0))],
     ),
     "fifty thousand tasks in ten minutes": run(
-        graph=900_000,
-        schedule=9_000,
-        encode=3_000,
-        gc=900,
-        tasks=50_000,
-        compute=600_000,
-        dispatched=110_000_000,
-        threads=8,
+        **told("graph=900_000 schedule=9_000 encode=3_000 gc=900 tasks=50_000 compute=600_000"),
+        **told("dispatched=110_000_000 threads=8"),
     ),
     "threads, without a cluster": make_trace(
         [
@@ -608,9 +583,7 @@ DASK_SAMPLES: Mapping[str, Trace] = {
         tables=[graph_table(*((f"f{at}-{HASH}", ARRAY, 90_000_000 - at, 3) for at in range(5)))]
     ),
     "the object that crosses most": run(
-        graph=32_000_000,
-        dispatched=3_200_000_000,
-        tasks=100,
+        **told("graph=32_000_000 dispatched=3_200_000_000 tasks=100"),
         tables=[
             graph_table((f"f-{HASH}", "dict", 10**6, 1), (f"g-{HASH}", ARRAY, 32_000_000, 100))
         ],

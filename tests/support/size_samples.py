@@ -1,6 +1,7 @@
 """Sweeps over sizes for the tests of views: two ways that cross, one that jumps, and chunks."""
 
 from dataclasses import replace
+from typing import Any
 
 from jupyter_serprof.model import Crossover, Finding, Fit, Limits, Point, Summary, Sweep, Variant
 from jupyter_serprof.model.sweep import BestSize
@@ -61,24 +62,9 @@ def _points(key: str, walls_us: dict[int, int], stage: str) -> list[Point]:
     ]
 
 
-def _fit(  # noqa: PLR0913  (a line has as many numbers)
-    variant: str,
-    low: int,
-    high: int,
-    *,
-    fixed_ns: float = 0.0,
-    ns_per_byte: float = 0.0,
-    growth: str = "linear",
-) -> Fit:
-    return Fit(
-        variant=variant,
-        cold=False,
-        from_bytes=low,
-        to_bytes=high,
-        fixed_ns=fixed_ns,
-        ns_per_byte=ns_per_byte,
-        growth=growth,
-    )
+def _fit(variant: str, low: int, high: int, growth: str = "linear", **line: Any) -> Fit:
+    line = {"from_bytes": low, "to_bytes": high, "fixed_ns": 0.0, "ns_per_byte": 0.0, **line}
+    return Fit(variant=variant, cold=False, growth=growth, **line)
 
 
 def make_chunks() -> Sweep:

@@ -86,16 +86,11 @@ def spans(
 
 
 def _span(index: int, keys: list[str], lane_keys: list[str]) -> st.SearchStrategy[model.Span]:
+    where = {"stage": st.sampled_from(keys), "lane": st.sampled_from(lane_keys)}
+    parent = st.integers(-1, index - 1)
+    known = {**where, "start_ns": any_whole, "parent": parent, "details": details}
     return st.builds(
-        model.Span,
-        stage=st.sampled_from(keys),
-        name=texts,
-        lane=st.sampled_from(lane_keys),
-        start_ns=any_whole,
-        duration_ns=whole,
-        size_bytes=unknown_or_whole,
-        parent=st.integers(-1, index - 1),
-        details=details,
+        model.Span, **known, name=texts, duration_ns=whole, size_bytes=unknown_or_whole
     )
 
 
@@ -128,6 +123,8 @@ def anatomies(draw: st.DrawFn) -> model.Anatomy:
 VERDICTS = ["faster", "slower", "cannot tell", "only before", "only after"]
 changes = some(built(model.Change, verdict=st.sampled_from(VERDICTS)))
 comparisons = st.none() | built(model.Comparison, changes=changes)
+known_by_all = {"summary": summaries, "comparison": comparisons, "limits": limits}
+known_by_all["quality"] = qualities
 
 
 def rows(
@@ -167,14 +164,11 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> model.Trace:
         lanes=st.just(tuple(known_lanes)),
         spans=spans(count, keys, lane_keys),
         waterfall=st.just(waterfall),
-        summary=summaries,
         findings=findings(count),
         groups=st.just(drawn_groups),
         tables=some(tables()),
         anatomies=some(anatomies()),
-        comparison=comparisons,
-        limits=limits,
-        quality=qualities,
+        **known_by_all,
     )
     trace: model.Trace = draw(one)
     return outlined(trace) if draw(st.booleans()) else trace
@@ -207,12 +201,9 @@ def sweeps(draw: st.DrawFn) -> model.Sweep:
         fits=some(fits),
         crossovers=some(crossings),
         best=st.none() | bests,
-        summary=summaries,
         findings=findings(0),
-        comparison=comparisons,
         control=st.dictionaries(texts, some(whole, 3), max_size=3),
-        limits=limits,
-        quality=qualities,
+        **known_by_all,
     )
     return cast("model.Sweep", draw(one))
 
@@ -230,13 +221,8 @@ def _points(keys: list[str]) -> st.SearchStrategy[model.Point]:
 
 
 def _sweep_traces(keys: list[str]) -> st.SearchStrategy[model.SweepTrace]:
-    return st.builds(
-        model.SweepTrace,
-        st.sampled_from(keys),
-        unknown_or_whole,
-        st.booleans(),
-        traces(max_spans=2),
-    )
+    trace = traces(max_spans=2)
+    return built(model.SweepTrace, variant=st.sampled_from(keys), trace=trace)
 
 
 def described(trace: model.Trace) -> model.Trace:

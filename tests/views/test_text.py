@@ -44,19 +44,14 @@ from jupyter_serprof.views.text import WIDTH, markdown, screen_width, text
 
 MS = 1_000_000
 ARRAY_BYTES = 800_000_000
+COPIED = {"size_bytes": ARRAY_BYTES, "copied_bytes": ARRAY_BYTES}
 STARTED = "2026-11-21T08:00:00.000Z"
 
 
 def make_row(key: str, start_ns: int, self_ns: int, **facts: object) -> Row:
     """Return a row that owns one piece of the wall time on the client."""
-    known: dict[str, object] = {
-        "lane": "client/main",
-        "busy_ns": self_ns,
-        "size_bytes": None,
-        "count": 1,
-        "pieces": ((start_ns, self_ns),),
-        **facts,
-    }
+    known: dict[str, object] = {"lane": "client/main", "busy_ns": self_ns, "size_bytes": None}
+    known |= {"count": 1, "pieces": ((start_ns, self_ns),), **facts}
     return Row(stage=key, start_ns=start_ns, self_ns=self_ns, **known)  # type: ignore[arg-type]
 
 
@@ -85,14 +80,7 @@ def make_put_get() -> Trace:
     rows = (
         make_row("ray.msgpack", at, 120_000, size_bytes=124, copied_bytes=124),
         make_row("ray.pickle", at + 120_000, 160_000, size_bytes=ARRAY_BYTES, copied_bytes=0),
-        make_row(
-            "ray.store",
-            at + 280_000,
-            973 * MS,
-            size_bytes=ARRAY_BYTES,
-            copied_bytes=ARRAY_BYTES,
-            minor_faults=195_313,
-        ),
+        make_row("ray.store", at + 280_000, 973 * MS, **COPIED, minor_faults=195_313),
         make_row("ray.fetch", at + 973_400_000, 310_000, size_bytes=None),
         make_row("ray.unpickle", at + 974 * MS, 120_000, size_bytes=ARRAY_BYTES, copied_bytes=0),
         make_row("import", 0, at, count=412),
@@ -208,17 +196,9 @@ def _points(variant: str, wall_ms: float, stages: Mapping[str, float], count: in
     """Return so many points around a wall time; one alone is the cold one."""
     spread = [(i - count // 2) * wall_ms / 100 for i in range(count)]
     owned = {key: round(length * MS) for key, length in stages.items()}
+    cold, size, faults = count == 1, ARRAY_BYTES, 195_313 if count == 1 else None
     return [
-        Point(
-            variant=variant,
-            size_bytes=ARRAY_BYTES,
-            repeat=i,
-            cold=count == 1,
-            wall_ns=round((wall_ms + shift) * MS),
-            moved_bytes=ARRAY_BYTES,
-            stages=owned,
-            minor_faults=195_313 if count == 1 else None,
-        )
+        Point(variant, size, i, cold, round((wall_ms + shift) * MS), size, owned, faults)
         for i, shift in enumerate(spread)
     ]
 
@@ -242,9 +222,7 @@ SAMPLES: dict[str, tuple[Trace | Sweep, dict[str, Any]]] = {
         make_trace(
             (
                 make_row("ray.pickle", 0, 40 * MS, size_bytes=ARRAY_BYTES, copied_bytes=0),
-                make_row(
-                    "ray.store", 40 * MS, 50 * MS, size_bytes=ARRAY_BYTES, copied_bytes=ARRAY_BYTES
-                ),
+                make_row("ray.store", 40 * MS, 50 * MS, **COPIED),
             ),
             100 * MS,
         ),

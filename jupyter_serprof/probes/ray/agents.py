@@ -85,6 +85,8 @@ class Notes:
     ``totals``: By function and stage: how often, ns in all, ns at most, bytes; exact.
     ``troubles``: What did not work, in words.
     ``is_awaited``: Whether an agent may be there that has not told anything yet.
+    ``nodes``: Where each worker is.
+    ``is_here``: Whether all of them share the clock of this process.
     ``pulls``: Tells when the arguments of a task came to its node.
     """
 
@@ -94,6 +96,8 @@ class Notes:
     totals: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
     is_awaited: bool = False
+    nodes: dict[bytes, str] = field(default_factory=dict)
+    is_here: bool = True
     pulls: Pulls | None = None
 
     @property
@@ -109,10 +113,15 @@ class Notes:
         ledger, here = Ledger(), bridge()["boot"]
         for report in reports:
             # On one machine it is the same clock.
-            is_here = report["boot"] and report["boot"] == here
+            is_here = bool(report["boot"]) and report["boot"] == here
+            self.is_here &= is_here
+            self.nodes |= dict.fromkeys(report["taken"], report.get("node", ""))
             away = report["bridge"] - ahead(next(iter(report["taken"])))
             ledger.add(report if is_here else moved(report, away))
-            self._add_troubles(report["failures"], report["missing"])
+            if report["failures"]:
+                self.troubles.append(f"an agent could not note {report['failures']} events")
+            if missing := report["missing"]:
+                self.troubles.append(f"this Ray has no {', '.join(missing)} in its workers")
         told = ledger.told()
         for _, worker, ident, name, attempt, loading, *times, spans, _, sums in told["kept"]:
             known = (loading or None, *times, spans)
@@ -127,12 +136,6 @@ class Notes:
         for (_, stage), (often, _, size, took, most) in sums.items():
             known = self.totals.setdefault((name, stage), [0, 0, 0, 0])
             known[:] = known[0] + often, known[1] + took, max(known[2], most), known[3] + size
-
-    def _add_troubles(self, failures: int, missing: Sequence[str]) -> None:
-        if failures:
-            self.troubles.append(f"an agent could not note {failures} events")
-        if missing:
-            self.troubles.append(f"this Ray has no {', '.join(missing)} in its workers")
 
 
 def moved(report: Mapping[str, Any], by: int) -> dict[str, Any]:
@@ -207,9 +210,9 @@ class Agents:
         reports = []
         for contact in self.contacts.values():
             for at, packed in self._reports(contact):
-                kind = at.removeprefix(contact.key + b":").partition(b":")[0]
+                kind, _, node = at.removeprefix(contact.key + b":").partition(b":")
                 if kind == b"notes":
-                    reports.append(marshal.loads(packed))  # noqa: S302  (ours)
+                    reports.append(marshal.loads(packed) | {"node": node.hex()})  # noqa: S302
                 elif kind == b"failed":
                     found.troubles.append(f"{packed.decode()} in a worker")
         found.add(reports, lambda worker: run.wall_offset + run.clocks.get(worker, (0, 0))[0])

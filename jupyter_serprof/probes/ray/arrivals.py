@@ -75,6 +75,11 @@ class Arrivals:
             meter.stop()
             OWN_THREADS.difference_update((meter.thread.ident or 0, self._asking.ident or 0))
 
+    def unseen(self) -> list[str]:
+        """Return what could not be measured on this node, and why."""
+        what, meters = "bytes between nodes and files of spilled objects", self.meters.values()
+        return [f"{what} ({why})" for why in {one.trouble for one in meters} if why]
+
     def note(self, task: bytes | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Note which objects a task takes that was submitted by a call with such arguments."""
         if task is None or self._is_one or len(self._given) >= _MOST_TASKS:

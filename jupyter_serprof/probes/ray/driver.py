@@ -274,6 +274,7 @@ class RayDriverProbe(Probe):
         """Return what this Ray or this connection hides."""
         blind = [f"{role} ({_made(role, count)})" for role, count in self._blind.items()]
         why = [_CLIENT_WHY] if self._is_client else blind
+        why += self._agents.arrivals.unseen() if self._agents else []
         return [*super().unseen(), *why, *hidden_of_tasks(self._seen)]
 
 

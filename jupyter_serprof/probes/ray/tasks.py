@@ -32,6 +32,9 @@ _SLACK_NS = 2_000_000
 #: Of more tasks Ray's events are not read where agents noted all; but Dask names each by itself.
 MANY_TASKS, _MANY_NAMES = 10_000, 100
 _MANY = f" (of more than {MANY_TASKS:,} tasks Ray's events are not read)"
+#: They come a second late: where what only they tell is not this part of the time, nobody waits.
+_HARDLY = 20
+_SHORT = " (less than a twentieth of the time: Ray's events, a second late, are not awaited)"
 HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
 
 
@@ -88,24 +91,26 @@ def add_task_spans(
     ``sent``: When tasks were submitted, by their ids, ns of the recorder's clock.
     ``left``: What clusters told that the run has left.
     """
-    found = settled_notes(notes, run, len(submitted)) if len(submitted) > MANY_TASKS else Notes()
-    is_noted = are_noted(found, submitted)
+    is_many = len(submitted) > MANY_TASKS
+    found = settled_notes(notes, run, len(submitted), _NOTES_S if is_many else _FIRST_S)
+    is_noted, is_short = are_noted(found, submitted), _hardly_waited(run, found, submitted, sent)
     try:
-        tasks, started = Left() if is_noted else told_tasks(run, submitted, left)
-        why = _MANY if is_noted else HIDDEN if tasks is None else ""
+        tasks, started = Left() if is_noted or is_short else told_tasks(run, submitted, left)
+        why = _MANY if is_noted else _SHORT if is_short else HIDDEN if tasks is None else ""
     except Exception as error:  # noqa: BLE001  (private to Ray; what the driver saw must survive)
         tasks, started = None, {}
         why = f"the road of tasks ({type(error).__name__}: {error})"
     known = {bytes(task.task_id) for task in tasks or ()}
     with suppress(Exception):  # private to Ray
         align(run, tasks or (), submitted)
-    if not is_noted:
+    if not (is_noted or is_short):
         found = settled_notes(notes, run, len(known | set(filter(None, submitted))))
     missing, count = _missing(tasks or (), submitted, (each.ident for each in found.attempts))
     mine = known | set(filter(None, submitted))
     if tasks is None:  # nobody else says which tasks they submitted in turn
         mine |= {each.ident for each in found.attempts if each.begin >= run.start}
-    roads = road.RoadMap(run, max(count, len(mine)), started, road.usual_ns(found), found.pulls)
+    count = max(count, len(mine), found.count * is_noted)
+    roads = road.RoadMap(run, count, started, road.usual_ns(found), found.pulls)
     if not tasks and not found.attempts:
         return Coverage(why, len(mine), troubles=found.troubles)
     is_noted |= 10 * len(tasks or ()) < 9 * found.count and bool(found.windows)  # Ray lost some
@@ -114,11 +119,12 @@ def add_task_spans(
     for window in found.windows if is_noted else ():
         roads.add_window(window)
     if tasks is None:
-        why = (
-            f"what tasks waited for before a worker had them{why.removeprefix('the road of tasks')}"
-        )
+        waited = "what tasks waited for before a worker had them"
+        why = f"{waited}{why.removeprefix('the road of tasks')}"
     elif missing:
         why = f"{missing} of {count} tasks, which had not reported when the run was frozen"
+    lanes = roads.workers
+    roads.nodes |= {lanes[who]: node for who, node in found.nodes.items() if who in lanes}
     noted = _noted_count(found, mine, roads.count)
     return Coverage(why, roads.count, len(known), noted, found.troubles, roads.nodes)
 
@@ -140,6 +146,19 @@ def are_noted(found: Notes, submitted: Sequence[bytes | None]) -> bool:
     return found.count >= len(submitted) > MANY_TASKS and len(found.counts) <= _MANY_NAMES
 
 
+def _hardly_waited(
+    run: Page, found: Notes, submitted: Sequence[bytes | None], sent: Mapping[bytes, int]
+) -> bool:
+    """Tell whether agents noted each task by itself, and all else hardly counts."""
+    noted = {each.ident: each for each in found.attempts}
+    is_each = len(submitted) == len(noted) == found.count and noted.keys() == set(submitted)
+    if not (is_each and found.is_here and noted.keys() <= sent.keys()):
+        return False
+    before_ns = sum((one.loading or one.begin) - sent[ident] for ident, one in noted.items())
+    after_ns = run.end - max(one.end for one in noted.values())
+    return _HARDLY * (before_ns + after_ns) < run.end - run.start
+
+
 def told_tasks(run: Page, submitted: Sequence[bytes | None], left: Left) -> Left:
     """Return what Ray tells now of tasks that were submitted, with what was told before."""
     known = {bytes(task.task_id) for task in left.tasks or ()}
@@ -155,7 +174,9 @@ def told_tasks(run: Page, submitted: Sequence[bytes | None], left: Left) -> Left
 _NOTES_S, _FIRST_S = 0.6, 0.15
 
 
-def settled_notes(notes: Callable[[], Notes], run: Page, wanted: int) -> Notes:
+def settled_notes(
+    notes: Callable[[], Notes], run: Page, wanted: int, late_s: float | None = None
+) -> Notes:
     """Read what the agents noted; who was late is waited for a moment."""
     start = time.monotonic()
     while True:
@@ -163,7 +184,7 @@ def settled_notes(notes: Callable[[], Notes], run: Page, wanted: int) -> Notes:
             found = asked(notes, time.monotonic() + SILENCE_S)
         except Exception as error:  # noqa: BLE001  (private to Ray, as above)
             return Notes(troubles=[f"their notes ({type(error).__name__})"])
-        patience_s = _NOTES_S if found.count else _FIRST_S * found.is_awaited
+        patience_s = (late_s or _NOTES_S) if found.count else _FIRST_S * found.is_awaited
         is_late = found.count < wanted and not run.is_interrupted
         if not is_late or time.monotonic() - start >= patience_s:
             return found

@@ -38,6 +38,8 @@ _OPENED, _MADE, _ALL = 0x20, 0x100, 0x138
 _EVENT, SPILLS = struct.Struct("iIII"), "ray_spilled_objects"
 #: Asking takes no more than this part of the time, and comes no sooner, s; so much is kept.
 _PART, _SOONEST_S, _MOST, _HOUR_MS = 50, 0.02, 4_000, 3_600_000
+#: A kernel that does not answer for so long is asked no more, s.
+_ANSWER_S = 0.5
 
 
 def _parts(data: bytes, shape: tuple[struct.Struct, int]) -> Iterator[tuple[int, bytes]]:
@@ -58,6 +60,7 @@ class Wire:
 
     def __init__(self, doors: Mapping[Door, str]) -> None:
         self.line = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4)
+        self.line.settimeout(_ANSWER_S)
         self._doors = dict[tuple[bytes, int], str]()
         for (address, port), node in doors.items():
             family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -185,9 +188,11 @@ class Meter:
     def count(self, doors: Mapping[tuple[str, int], str]) -> None:
         """Count the bytes that come to nodes, if there are several, by address and port."""
         if len(doors) > 1 and not self._is_over:
-            with suppress(OSError, AttributeError):
+            try:
                 self.wire = Wire(doors)
                 self.wake()
+            except (OSError, AttributeError) as error:
+                self.trouble = type(error).__name__
 
     def wake(self) -> None:
         """Let it look now."""
