@@ -64,22 +64,20 @@ def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
 
 
 class _Press(defaultdict[str, None]):
-    """Presses Ctrl-C when ``stop`` is read for the first time, in nothing but C code.
+    """Presses Ctrl-C when ``stop`` is read for the first time, in nothing but C code."""
 
-    Python code would be interrupted right there.
-    """
+    # Python code would be interrupted right there.
 
     stop = property(itemgetter("once"))
 
 
 class _Presses:
-    """Presses Ctrl-C again where a callback of the collector has swallowed it.
+    """Presses Ctrl-C again where a callback of the collector has swallowed it."""
 
-    Python prints and drops what is raised in such a callback. A Ctrl-C that arrives while the
-    collector works is raised where Python code runs next: in a callback of ours, before its first
-    line, where nothing of ours can catch it; so this stands before ``sys.unraisablehook`` while
-    somebody listens to the collector.
-    """
+    # Python prints and drops what is raised in such a callback. A Ctrl-C that arrives while the
+    # collector works is raised where Python code runs next: in a callback of ours, before its first
+    # line, where nothing of ours can catch it; so this stands before ``sys.unraisablehook`` while
+    # somebody listens to the collector.
 
     def __init__(self) -> None:
         self._callbacks: list[object] = []

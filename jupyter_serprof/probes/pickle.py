@@ -54,10 +54,8 @@ def count_buffers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, A
 
 
 def note_dumped(sizes: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    """Note (in-band bytes, sizes of out-of-band buffers, the first two bytes, a look).
-
-    Of a small pickle a number, which the collector does not count: bytes << 8 | protocol.
-    """
+    """Note (in-band bytes, sizes of out-of-band buffers, the first two bytes, a look)."""
+    # Of a small pickle a number, which the collector does not count: bytes << 8 | protocol.
     if len(result) < LOOK_BYTES and not sizes:
         return len(result) << 8 | (result[1] if result[:1] == pickle.PROTO else _UNTOLD)
     look = look_at(result, args[0] if args else None) if len(result) >= LOOK_BYTES else None
@@ -119,10 +117,8 @@ def keep_refused(error: BaseException, args: Sequence[object], *, takes_function
 
 
 def refused_parts(error: BaseException | None) -> list[Culprit]:
-    """Return what the pickle stumbled over that raised an error or its cause, and let it go.
-
-    No reducer of the user runs for that, and it takes 0.3 s at most.
-    """
+    """Return what the pickle stumbled over that raised an error or its cause, and let it go."""
+    # No reducer of the user runs for that, and it takes 0.3 s at most.
     last = list(_REFUSED)
     _REFUSED.clear()
     met = set[int]()

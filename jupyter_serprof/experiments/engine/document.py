@@ -179,11 +179,9 @@ def _summary(sweep: Sweep, headline: str) -> Summary:
 
 
 def unpicklable(sweep: Sweep) -> Finding | None:
-    """Return the part for which nothing could pickle the value, and what to do about it.
-
-    Of a function of the notebook pickle writes the name: there cloudpickle decides, by which Dask
-    and Ray send it.
-    """
+    """Return the part for which nothing could pickle the value, and what to do about it."""
+    # Of a function of the notebook pickle writes the name: there cloudpickle decides, by which Dask
+    # and Ray send it.
     failed = [variant for variant in sweep.variants if variant.state == "failed"]
     is_by_name = any(variant.state == "ok" for variant in sweep.variants)
     if is_by_name and not any(variant.key == "cloudpickle" for variant in failed):
@@ -204,10 +202,8 @@ def unpicklable(sweep: Sweep) -> Finding | None:
 
 
 def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
-    """Return the findings of the warm traces, one of each rule, warnings first.
-
-    They point at no span: a sweep has many traces, and a number would name a span in each.
-    """
+    """Return the findings of the warm traces, one of each rule, warnings first."""
+    # They point at no span: a sweep has many traces, and a number would name a span in each.
     found: dict[str, Finding] = {}
     if refused := unpicklable(sweep):
         found[refused.rule] = refused
@@ -238,10 +234,8 @@ def made_here(sweep: Sweep, latest: Trace | None, notes: Iterable[str] = ()) -> 
 
 
 def with_findings(sweep: Sweep, summarize: Callable[[Sweep], Summary]) -> Sweep:
-    """Add lines, crossovers, findings and summary; leave out of the traces what is said for all.
-
-    The finding of the headline is the first one: its remedy stands below it.
-    """
+    """Add lines, crossovers, findings and summary; leave out of the traces what is said for all."""
+    # The finding of the headline is the first one: its remedy stands below it.
     sweep = ranking.with_ranking(with_break_even(sweep))
     found = replace(
         sweep,

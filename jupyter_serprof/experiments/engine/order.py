@@ -87,11 +87,10 @@ def log_spaced(low: float, high: float, count: int) -> tuple[float, ...]:
 
 
 def expected(known: Mapping[float, float], at: float, *, slowest: float = math.inf) -> float | None:
-    """Return what a size will cost (or hold) after what smaller ones did; None before any.
-
-    The line through the two largest smaller ones goes on, and never falls. After a single one it is
-    proportional, but grows by at most ``slowest`` for each unit: what is small is mostly fixed.
-    """
+    """Return what a size will cost (or hold) after what smaller ones did; None before any."""
+    # The line through the two largest smaller ones goes on, and never falls. After a single one it
+    # is proportional, but grows by at most ``slowest`` for each unit: what is small is mostly
+    # fixed.
     if at in known:
         return known[at]
     below = sorted(size for size in list(known) if size < at)

@@ -136,10 +136,8 @@ class Recording:
 
     @property
     def has_spans(self) -> bool:
-        """Tell whether anything but imports, garbage collection and waits for threads was seen.
-
-        What the threads of an open Dask client do, its heartbeats, is not the code's.
-        """
+        """Tell whether anything but imports, garbage collection and waits for threads was seen."""
+        # What the threads of an open Dask client do, its heartbeats, is not the code's.
         if self._had_spans:
             return True
         own = self._loops | _dask_loops()  # one that is being closed says so, and is gone

@@ -114,11 +114,9 @@ def shown_runs(
 
 
 def thin_trace(trace: Trace, *, spans: int, pieces: int) -> Trace:
-    """Return an analysed trace with its longest spans; its rows, tables and findings stay exact.
-
-    Findings point at none any more where some are left out. A row of the waterfall keeps so many
-    pieces at most: garbage collection cuts one into hundreds.
-    """
+    """Return an analysed trace with its longest spans; its rows, tables and findings stay exact."""
+    # Findings point at none any more where some are left out. A row of the waterfall keeps so many
+    # pieces at most: garbage collection cuts one into hundreds.
     if trace.waterfall:
         rows = (
             replace(row, pieces=fewer_pieces(row.pieces, pieces)) for row in trace.waterfall.rows

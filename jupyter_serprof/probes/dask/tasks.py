@@ -135,10 +135,9 @@ def _note_cloudpickles(run: Page, report: Mapping[str, Any]) -> None:
 
 @dataclass(slots=True)
 class _Places:
-    """Where and when: from the numbers and the clocks of a cluster to lanes and our clock.
+    """Where and when: from the numbers and the clocks of a cluster to lanes and our clock."""
 
-    Lanes have numbers instead of addresses, in the order of appearance.
-    """
+    # Lanes have numbers instead of addresses, in the order of appearance.
 
     run: Page
     cluster: Cluster
