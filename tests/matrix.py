@@ -1,8 +1,7 @@
 """The versions that are supported: a smoke set (``smoke/flows.py``) for pairs over all of them.
 
-Each two values of two axes meet in a pair, but for those that cannot be had. A pair is installed
-as a user would, from the wheel into an environment of its own, with the newest of what it does not
-name; the first pair takes the lowest version of everything that is declared.
+Each two values of two axes meet in a pair, installed as a user would, with the newest of what it
+does not name; the first pair takes the lowest version of everything that is declared.
 
 Run: uv run python tests/matrix.py [--list] [--markdown] [PAIR ...]   (a part of its name)
 """

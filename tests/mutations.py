@@ -1,7 +1,6 @@
 """Faults of one line that the tests have to find: each makes the tests named beside it red.
 
-The project is copied to a folder of its own. There the tests are green first; then the text of one
-line is replaced, and those beside it run until one is red. Nothing here is touched.
+In a copy of the project the text of one line is replaced, and those tests run until one is red.
 
 Run: uv run python tests/mutations.py [NAME ...]   (a part of the file's path)
 """

@@ -75,8 +75,6 @@ class Accused:
 def culprit(anatomy: Anatomy) -> Accused | None:
     """Return who holds most of the bytes; None if there is no such part and no such siblings.
 
-    Notes
-    -----
     From the root on into what has at least half of the bytes of what holds it, and 30 % of the
     whole: a single part, else siblings of one type, none below a tenth of the largest. From
     siblings the walk goes on into all of them at once, by the steps that they have in common.

@@ -16,6 +16,8 @@ from jupyter_serprof.analysis.spans import NAME
 from jupyter_serprof.model import Finding
 
 _ROLE = re.compile(r"<\w+>")
+#: A variable, an attribute or an item of one: to read it again runs next to nothing.
+PLACE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[[^()\[\]]+\])*")
 _PICKLING = re.compile(r"(?:(?:ray|pickle|cloudpickle)\.)?(?:dumps|put)")
 _EACH = re.compile(
     r"(?:(?:dask\.)?delayed\((?P<delayed>\w+)\)\(|(?P<remote>\w+)\.remote\(|"

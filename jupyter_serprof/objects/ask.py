@@ -7,6 +7,7 @@ of users answer with anything, and raise. What the type itself says needs none o
 What was written is the better size; this one is for values that were not written yet.
 """
 
+import dataclasses
 import functools
 import sys
 import types
@@ -24,7 +25,11 @@ _KNOWN = {
     *("builtins", "array", "mmap", "pickle", "_pickle", "numpy", "scipy", "pandas"),
     *("geopandas", "pyarrow", "polars", "torch", "cupy", "xarray"),
 }
-_WAYS = ("__reduce__", "__reduce_ex__", "__getstate__")
+_OF_SLOTS = getattr(dataclasses, "_dataclass_getstate", None)  # what a frozen one is given
+_WAYS: dict[str, tuple[Any, ...]] = {
+    way: (vars(object)[way],) for way in ("__reduce__", "__reduce_ex__")
+}
+_WAYS |= {"__getstate__": (vars(object)["__getstate__"], _OF_SLOTS)}
 _SIZED = (list, tuple, dict, set, frozenset)
 
 
@@ -132,8 +137,8 @@ def of_class(kind: type, name: str) -> Any:  # noqa: ANN401  (anything)
 
 def is_plain(kind: type) -> bool:
     """Tell whether objects of a class are pickled by their attributes: no method says how."""
-    is_own = any(of_class(kind, way) is not vars(object).get(way) for way in _WAYS)
-    return not (is_own or issubclass(kind, types.ModuleType))
+    is_known = (any(of_class(kind, way) is one for one in known) for way, known in _WAYS.items())
+    return all(is_known) and not issubclass(kind, types.ModuleType)
 
 
 def state_of(value: object) -> dict[str, object]:

@@ -152,8 +152,6 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
 
     ``remote``: A Ray remote function, an actor class or None (it is gone).
 
-    Notes
-    -----
     Names and sizes only, never values. A global is captured if the code, or code inside it, reads
     it; what local helpers capture travels too. Sizes are those of the living objects, which for
     arrays equals what is pickled. Of an object that travels by its state it is an attribute:

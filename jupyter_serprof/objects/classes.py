@@ -30,8 +30,6 @@ def classes_kept(*threads: str) -> Iterator[None]:
 
     ``threads``: How the names of other threads begin that load for this one.
 
-    Notes
-    -----
     Source: cloudpickle 3.1.2, cloudpickle.py: _lookup_class_or_track, _class_setstate; the same in
     ray.cloudpickle of Ray 2.60.0.
     """

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from jupyter_serprof.objects import ask
 
 #: Smaller pickles are not looked at.
-LOOK_BYTES = 1_000_000
+LOOK_BYTES = 100_000
 _FORM_BYTES = 8_000_000
 _SAMPLES, _SAMPLE_BYTES = 4, 512
 #: Fewer objects in the samples are too few to tell how many there are in all.
@@ -47,10 +47,11 @@ class Look(NamedTuple):
     samples: tuple[bytes, ...] = ()
     contiguous_bytes: int | None = None
     arrow_bytes: int | None = None
+    gathered_bytes: int | None = None
 
 
 def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (bytes or a view)
-    """Look at a pickle of at least 1 MB and, if it is given, at its value.
+    """Look at a pickle of at least 100 kB and, if it is given, at its value.
 
     ``value``: What was pickled; None where only the pickle is there.
 
@@ -64,11 +65,27 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
     form = contiguous_bytes(value) if size >= _FORM_BYTES and protocol < _HANDS_OVER else None
     is_arrow = ask.kind_module(type(value)).partition(".")[0] == "pyarrow"
     arrow = ask.size_bytes(value) if is_arrow else None  # of a slice its own rows
+    gathered = _gathered_bytes(value)
     frames, large = _chain(data) if protocol >= _HAS_FRAMES else (None, 0)
     if frames is None:
-        return Look(None, None, (), form, arrow)
+        return Look(None, None, (), form, arrow, gathered)
     small = sum(length for _, length in frames)
-    return Look(small, large, tuple(_samples(data, frames, small)), form, arrow)
+    return Look(small, large, tuple(_samples(data, frames, small)), form, arrow, gathered)
+
+
+def _gathered_bytes(value: Any) -> int | None:  # noqa: ANN401  (an array, perhaps)
+    """Return the bytes of an array with gaps, which is made whole for each pickle.
+
+    One whose axes are in another order has none: numpy pickles its memory as it is.
+    """
+    if not ask.is_exactly_of(value, "numpy", "ndarray") or value.dtype.hasobject:
+        return None
+    room = value.itemsize
+    for stride, count in sorted(zip(value.strides, value.shape, strict=True)):
+        if stride != room and count > 1:
+            return int(value.nbytes)
+        room *= count
+    return None
 
 
 def _chain(data: Any) -> tuple[list[tuple[int, int]] | None, int]:  # noqa: ANN401
@@ -140,7 +157,8 @@ def _attributes(value: object) -> Iterator[object]:
 
 def details_of(look: Look) -> dict[str, Any]:
     """Return the details of a span: bytes by kind, and about how many objects they hold."""
-    known = {"contiguous_bytes": look.contiguous_bytes, "arrow_bytes": look.arrow_bytes}
+    keys = ("contiguous_bytes", "arrow_bytes", "gathered_bytes")
+    known = {key: getattr(look, key) for key in keys}
     details: dict[str, Any] = {key: size for key, size in known.items() if size is not None}
     if look.small_bytes is None:
         return details

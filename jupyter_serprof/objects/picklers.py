@@ -303,8 +303,6 @@ def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], 
     ``value``: What is sent; must be picklable by cloudpickle.
     ``hands_over``: True if the transport takes buffers out-of-band.
 
-    Notes
-    -----
     Runs the pickler once into a sink that keeps nothing, so large arrays cost no copy. Payloads up
     to 128 KiB inside the pickle are not listed: many small objects reach the sink in frames of
     about 64 KiB, which are not buffers.

@@ -23,8 +23,6 @@ class ReservedOutput:
 
     ``waiting``: What stands there until something is measured.
 
-    Notes
-    -----
     What a button does belongs to no cell: an output of its own would be lost. So this one is made
     with the panel. While something runs it holds a widget, afterwards the document: the notebook
     that is saved shows it without a kernel.
@@ -87,8 +85,6 @@ class Panel:
     ``turns``: Who calls back; None: the loop of this kernel.
     ``place``: Where pictures go; None: an output of the cell that runs now.
 
-    Notes
-    -----
     All controls are widgets of ipywidgets, so every front end that shows those shows the panel.
     They have labels, are reached with the tab key in the order in which they are read, and sliders
     move with the arrow keys.

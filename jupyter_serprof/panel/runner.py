@@ -37,8 +37,6 @@ ACTIVE = (RUNNING, STOPPING)
 class KernelTurns:
     """Turns of the loop that runs now, in the context of the cell that runs now.
 
-    Notes
-    -----
     Buttons arrive in another thread where front ends send them past the queue of cells
     (ipykernel 7, JupyterLab 4.4 and later). The context sends what is printed to this cell.
     """

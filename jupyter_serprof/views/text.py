@@ -39,8 +39,6 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
 
     Raises ``UsageError``: If there is no view of that name.
 
-    Notes
-    -----
     The numbers of a column of stages add up to the number below it. A bar stands at its true
     time and is as high as the part of that instant which the stage owned. ``–`` does not apply;
     ``n/a`` applies and was not seen; ``0`` measured zero.

@@ -103,7 +103,7 @@ WORKLOADS: dict[str, Callable[[], object]] = {
     "array of 800 kB, default protocol": partial(there_and_back, ARRAY),
     "array out-of-band": partial(out_of_band, ARRAY),
     "dict of arrays out-of-band": partial(out_of_band, {at: ARRAY[at:] for at in range(10)}),
-    "array with gaps, default protocol": partial(there_and_back, np.ones(2_000_000)[::2]),
+    "array with gaps, default protocol": partial(there_and_back, np.ones(900_000)[::2]),
     "arrays in an object, protocol 5": partial(
         there_and_back, [ARRAY] * 3 + [ARRAY[1:]], protocol=5
     ),

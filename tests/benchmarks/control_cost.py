@@ -1,7 +1,6 @@
 """What the control beside repeated runs costs: its own time, and the runs behind it.
 
-Documents of fifteen runs with it and without it, in turns: the medians of the first, second and
-third run of each, and of all fifteen, as ratios.
+Documents of fifteen runs with it and without it, in turns: the medians of runs, as ratios.
 
 Run: uv run python tests/benchmarks/control_cost.py [DOCUMENTS]
 """

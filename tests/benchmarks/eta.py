@@ -1,7 +1,6 @@
 """Does what is said to be left hold? Run this file with `uv run python`.
 
-Twenty workloads of Dask and Ray that differ in shape; at half of the time of each, was the true end
-in the range that the line gave? And did a bar ever run backwards?
+At half of each of twenty workloads: was the true end in its range? Did a bar ever run backwards?
 """
 
 import os

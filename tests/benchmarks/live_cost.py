@@ -1,9 +1,7 @@
 """Does the picture that grows disturb what is measured? Run this file with `uv run python`.
 
-In a real kernel: runs of a round trip, every other one just after an update of the picture. Given
-are the time of an update (outside of every run) and the ratio of the wall times of the runs after
-an update and of those before it (pairs in changing order), beside a control in which neither has
-one.
+In a real kernel, runs of a round trip: the time of an update of the picture, and the ratio of the
+runs after one and before it (pairs in changing order), beside a control in which neither has one.
 """
 
 import time

@@ -1,7 +1,6 @@
 """Slow-down of loops of dumps, loads, put and get while recording, against the same loops bare.
 
-Alternating pairs in one process; the control compares bare with bare: what noise alone does. The
-last column is the difference of the medians for one call: a constant that small calls feel most.
+Alternating pairs in one process; the control compares bare with bare. Last: what one call costs.
 Run: uv run python tests/benchmarks/overhead.py
 """
 

@@ -1,8 +1,7 @@
 """The matrix of faults: one program, run bare and recorded in real processes, and compared.
 
-A row is a `Fault` in the table ``FAULTS`` of a file ``rows_*.py`` beside this one; its program is
-Python that marks by ``with recorded():`` or ``cell("...")`` what is recorded (``inside.py``). Equal
-are: what it prints, its traceback without frames of ours, its exit, and what it leaves behind.
+A row is a `Fault` in ``FAULTS`` of a file ``rows_*.py``; its program marks what is recorded
+(``inside.py``). Equal are its output, its traceback without frames of ours, exit and leavings.
 """
 
 import json

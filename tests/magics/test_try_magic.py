@@ -60,7 +60,7 @@ def test_a_cell_is_tried_on_what_it_names(shell: Shell, above: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["{}", "pickle.dumps({})", "--repeat 3 pickle.dumps({})"])
-@pytest.mark.parametrize("given", ["", "--name nightly ", "--name 'last night' "])
+@pytest.mark.parametrize("given", ["", "--name n ", "--name 'a b' ", "--compare x --name n "])
 @pytest.mark.parametrize("line", ["(at, str(at))", "{at} | {str(at)}"])
 def test_only_what_has_another_form_is_to_be_tried(
     shell: Shell, line: str, given: str, typed: str, monkeypatch: pytest.MonkeyPatch
@@ -74,6 +74,8 @@ def test_only_what_has_another_form_is_to_be_tried(
     monkeypatch.setattr(findings, "_LEAST_GAIN", 0.0)  # whatever else the machine does meanwhile
     monkeypatch.setattr(findings, "_FITTING_SHARE", 0.0)
     Ran(shell, f"sent = [{line} for at in range(2_000)]")
+    if "--compare" in given:
+        Ran(shell, f"%serprof -q --name n -o x {typed.format('sent')}")
 
     ran = Ran(shell, f"%serprof {given}{typed.format('sent')}")
 
@@ -83,7 +85,7 @@ def test_only_what_has_another_form_is_to_be_tried(
     assert (
         found.remedy.endswith("; measured by %serprof --try sent") is bool(found.remedy) is is_alike
     )
-    assert given.split(" ", 1)[-1].strip(" '") in ("", ran.documents[0].name)
+    assert given.rpartition("--name ")[2].strip(" '") in ("", ran.documents[0].name)
 
 
 def test_code_that_raises_raises_once_and_tries_nothing(shell: Shell) -> None:

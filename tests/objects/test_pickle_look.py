@@ -140,6 +140,15 @@ def test_arrays_that_protocol_5_would_not_gather(value: object, size: int) -> No
     assert contiguous_bytes(value) == size
 
 
+def test_only_an_array_with_gaps_is_gathered() -> None:
+    """Not one whose axes are in another order: its memory is pickled as it is."""
+    arrays = (BIG[::2], BIG[::-1], BIG.reshape(100, 200, 100).transpose(1, 0, 2), ROWS)
+
+    sizes = [looked(one).get("gathered_bytes") for one in arrays]
+
+    assert sizes == [BIG.nbytes // 2, BIG.nbytes, None, None]
+
+
 def test_nothing_of_the_user_is_called() -> None:
     """An object that minds each attribute is looked at without being asked for one."""
     touchy = Touchy()

@@ -1,9 +1,7 @@
 """The core flows, each a cell in a kernel: every magic, option, function and picture.
 
-Not part of the default run, where each has tests of its own: ``matrix.py`` runs them with the
-Python and the libraries of a pair. They stand in ``pickle.ipy``, ``ray.ipy`` and ``dask.ipy``; a
-cell asserts what is true of its own documents. A kernel that dies is one red flow: the next one
-gets a new kernel.
+Run by ``matrix.py`` with the Python and the libraries of a pair. A cell of ``pickle.ipy``,
+``ray.ipy`` or ``dask.ipy`` asserts what is true of its documents; one that kills its kernel is red.
 """
 
 import base64

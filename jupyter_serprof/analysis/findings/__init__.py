@@ -29,7 +29,7 @@ from jupyter_serprof.analysis.spans import (
     self_share,
     text,
 )
-from jupyter_serprof.analysis.typed import named, roles_of
+from jupyter_serprof.analysis.typed import PLACE, named, roles_of
 from jupyter_serprof.model import Finding, Row, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 
@@ -291,7 +291,7 @@ def find(
         found.sort(key=lambda finding: finding is not cause)
     if found[:1] and found[0].rule == _REFUSED:
         del found[1:]  # of a run that failed: nothing of it is to be made faster
-    roles = roles_of(read.name) | ({NAME: name} if name.isidentifier() else {})
+    roles = roles_of(read.name) | ({NAME: name} if PLACE.fullmatch(name) else {})
     told = [named(finding, roles) for finding in found]
     if told and is_cause(told[0]) and not told[0].remedy:
         # Better none than one that leaves the headline as it is.

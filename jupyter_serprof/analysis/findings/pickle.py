@@ -22,13 +22,16 @@ COPIED_TWICE = 1.8
 #: Of the pickle; protocol 5 copies only contiguous arrays once.
 CONTIGUOUS_SHARE = 0.8
 SMALL_BYTES = 1_000_000
+#: Of the time of a pickle of an array with gaps, at most: without them it is copied once, not
+#: twice. Smaller ones are gathered within the caches, which takes next to nothing.
+GATHERED_SHARE, GATHERED_BYTES = 0.5, 4_000_000
 #: A pickle of little is slow, too, that takes so much of the time; many small objects take less.
 SLOW_SHARE, SLOW_NS_PER_BYTE = 0.2, 1_000
 SMALL_NS = 20_000_000
 #: Bytes of a pickle for one of the rows that it is of.
 SLICED_TIMES = 10
-#: Of the speed of a copy: below it the bytes are not the work.
-SMALL_SHARE = 0.03
+#: Of the speed of a copy: below it the bytes are not the work; of what many objects may reach.
+SMALL_SHARE, MANY_SHARE = 0.03, 0.1
 MANY_OBJECTS = 10_000
 #: Of an object; larger ones are not small.
 MEAN_BYTES = 200
@@ -37,6 +40,8 @@ MOST_SHARE = 0.5
 #: The longest that pickle itself needs for one, on a busy machine: it takes 0.03 to 0.5 us for a
 #: plain object and 1 to 10 us for one with a reducer. Longer: its reducers are slow.
 PLAIN_NS, REDUCED_NS = 1_000, 20_000
+#: Where small objects are made again; Ray's `get` may be elsewhere.
+_LOADS = {"pickle.dumps": ("pickle.loads",)}
 FORMS = f"%serprof --try {NAME}   # measures it in other forms: arrays, columns, Arrow"
 IMPORT_SHARE, IMPORT_NS, _IMPORT = 0.1, 10_000_000, "import "
 GC_NS = 20_000_000
@@ -75,8 +80,6 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
     """
     for index, span, size in _slow(trace):
         is_many, count = _is_many(span), number(span, "objects") or 1
-        if is_many and size < SMALL_BYTES:
-            continue
         each = f", {format_ns(span.duration_ns / _values(span))} each"
         yield Finding(
             "pickle.small-objects" if is_many else "pickle.slow",
@@ -89,7 +92,9 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
             FORMS if is_many else f"%serprof --blame {NAME}   # tells which part it is",
             spans=(index,),
             because=_slowly(span, size, trace) + each * is_many,
-            share=self_share(trace, span.stage) if is_many or size < SMALL_BYTES else None,
+            share=self_share(trace, span.stage, *_LOADS.get(span.stage, ()) * is_many)
+            if is_many or size < SMALL_BYTES
+            else None,
         )
 
 
@@ -102,10 +107,14 @@ def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
             work_ns = span.duration_ns - _new_pages_ns(span, trace.limits)
             least_ns = max(SLOW_SHARE * trace.wall_ns, size * SLOW_NS_PER_BYTE)
             is_small = size < SMALL_BYTES and work_ns < least_ns
-            if not warm or not size or is_small or work_ns < SMALL_NS:
+            # What is most of the time is worth a sentence, however short.
+            is_most = 3 * self_share(trace, key, *_LOADS.get(key, ())) >= 1
+            explains = is_most and 2 * work_ns >= span.duration_ns and _is_many(span)
+            if not (warm and size) or ((is_small or work_ns < SMALL_NS) and not explains):
                 continue
             # What was handed over is not in the rate.
-            if number(span, "out_of_band_bytes") or size >= SMALL_SHARE * warm * work_ns / 1e9:
+            most = (MANY_SHARE if explains else SMALL_SHARE) * warm * work_ns / 1e9
+            if number(span, "out_of_band_bytes") or size >= most:
                 continue
             # The same object again is the same finding.
             if size not in told:
@@ -143,6 +152,22 @@ def _values(span: Span) -> int:
     """Return how many values there were: what a reducer gives for one are objects as well."""
     count, reduced = number(span, "objects") or 1, number(span, "reduced_objects") or 0
     return max(reduced, count - 2 * reduced)
+
+
+def gathered(trace: Trace) -> Iterable[Finding]:
+    """Arrays with gaps: pickle gathers their elements into a copy, and copies that once more."""
+    for index, span in indexed(trace, "pickle.dumps"):
+        if (size := number(span, "gathered_bytes") or 0) >= GATHERED_BYTES:
+            yield Finding(
+                "pickle.in-band-copy",
+                "warn",
+                f"pickle copied {format_bytes(size)} of an array with gaps twice",
+                {"in_band_bytes": size},
+                f"{NAME} = np.ascontiguousarray({NAME})   # once, before it is sent",
+                spans=(index,),
+                because="it is not contiguous: its elements are gathered into a copy first",
+                share=GATHERED_SHARE * self_share(trace, "pickle.dumps"),
+            )
 
 
 def slice_of_a_table(trace: Trace) -> Iterable[Finding]:
@@ -240,6 +265,7 @@ def collected(
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     old_protocol,
     slow_for_its_bytes,
+    gathered,
     slice_of_a_table,
     first_use_imports,
     collector,

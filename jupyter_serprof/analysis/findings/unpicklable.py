@@ -97,8 +97,8 @@ def without_parts(parts: Sequence[tuple[str, str]]) -> tuple[str, str]:
         return "", because
     copied, dropped = _copied(others), _dropped(parts)
     if others and len(others) < len(parts):
-        by_value = _BY_VALUE.removeprefix("import ").replace(NAME, copied)
-        line = copied and f"import copy, {by_value}, {_in_place(others)}"
+        by_value = _BY_VALUE.replace("; ", "; import copy; ").replace(NAME, copied)
+        line = copied and f"{by_value}, {_in_place(others)}"
     elif len(others) > 1 or dropped:
         line = dropped or _copy_line(others)
     return line, because.partition(":")[0] if line else because

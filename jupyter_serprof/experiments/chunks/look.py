@@ -52,8 +52,6 @@ class _Blocks:
 def look_at(collections: Sequence[Any]) -> ChunkLook:
     """Look at collections that are computed together.
 
-    Notes
-    -----
     The end of a graph is often one number: the chunks are those of the largest array on the way,
     which Dask keeps with each layer; of equal ones the last. Data frames and bags only tell their
     partitions.

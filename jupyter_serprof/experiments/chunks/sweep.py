@@ -34,8 +34,6 @@ class ChunkSweep(PassSweep):
         chunks in any order. A number whose name has "part" in it counts partitions: then larger
         numbers make smaller chunks.
 
-    Notes
-    -----
     The first pass is cold and goes from large chunks to small ones: their graphs are cheap. Later
     passes are shuffled. What a run made is released before the next one. Left out, with a reason:
     chunks that do not fit into a worker's memory, graphs of more than 200,000 tasks, sizes that

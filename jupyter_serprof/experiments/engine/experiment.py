@@ -95,8 +95,6 @@ class Telling(Generic[Made]):
 
     ``tell``: What is called with the document so far; None tells nothing.
 
-    Notes
-    -----
     The clock of `QUIET_S` starts with the object. A telling that fails is the last one: no picture
     while something runs must not cost its result.
 
@@ -115,10 +113,7 @@ class Telling(Generic[Made]):
     def update(self, document: Callable[[], Made]) -> float:
         """Tell, if it is time to; return how long the measuring had to wait for it (s).
 
-        Parameters
-        ----------
-        document
-            Makes the document so far; not called when it is not time.
+        ``document``: Makes the document so far; not called when it is not time.
         """
         start_s = time.monotonic()
         if self.tell is None or start_s < self._next_s:
@@ -141,12 +136,8 @@ def steps_of(
 ) -> Steps:
     """Make the steps of an experiment, and tell between them what was measured so far.
 
-    Parameters
-    ----------
-    tell
-        Called with the document, from the first point on, once half a second is over.
-    stopper
-        Ends it after the step that is being made.
+    ``tell``: Called with the document, from the first point on, once half a second is over.
+    ``stopper``: Ends it after the step that is being made.
     """
     __tracebackhide__ = True
     telling = Telling(tell)
@@ -170,10 +161,7 @@ def complete(
 ) -> None:
     """Make all steps; what the user's code raises comes out as it is, `StopIteration` too.
 
-    Parameters
-    ----------
-    live
-        Called from another thread with what is known while it runs, from one second on.
+    ``live``: Called from another thread with what is known while it runs, from one second on.
     """
     __tracebackhide__ = True
     try:
@@ -207,11 +195,8 @@ def run(
 ) -> Made:
     """Measure what is left of an experiment and return its document; parameters as `complete`.
 
-    Raises
-    ------
-    Exception
-        What the user's code raises. `Experiment.document` is what there is by then; after Ctrl-C
-        `resume` goes on with it, and a note of the exception says so.
+    Raises ``Exception``: What the user's code raises. `Experiment.document` is what there is by
+        then; after Ctrl-C `resume` goes on with it, and a note of the exception says so.
     """
     __tracebackhide__ = True
     try:

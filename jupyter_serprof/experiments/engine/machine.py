@@ -46,8 +46,6 @@ class MachineCheck:
     ``times_ns``: Durations by kind (``pickle``, ``copy``, ``pages``), five of each time, in order.
         Empty where nothing was measured.
 
-    Notes
-    -----
     It stands outside of every recording and never fails a run: where the machine refuses memory, it
     ends without a trace. Interrupts pass.
 
@@ -166,8 +164,6 @@ class MemoryGuard:
     ``keys``: The transports that take part: an in-band one holds the bytes and the result beside
         the value, Ray's store up to two copies, out-of-band pickle none.
 
-    Notes
-    -----
     A value of Python objects holds more memory than its size (a list of dicts several times): that
     ratio is measured as the growth of this process while the largest value so far was made.
     What Ray's store has free is asked once: what a sweep puts there itself is freed late.

@@ -181,8 +181,6 @@ def held_keys(client: Any) -> set[object]:  # noqa: ANN401
 def settle(client: Any) -> None:  # noqa: ANN401
     """Wait until a client has told its scheduler of every future that was given back.
 
-    Notes
-    -----
     A future that is dropped is a message to the event loop of the client, which a turn of that loop
     comes behind; what the client tells its scheduler keeps its order, and arming the probes for the
     next run takes longer than the way there.

@@ -26,8 +26,6 @@ _MODULE, _FUNCTION, _VALUE = "distributed.protocol.serialize", "serialize", "x"
 def unpicklable_notes(error: BaseException) -> list[str]:
     """Return a sentence that names the object, none for any other error.
 
-    Notes
-    -----
     The graph is found in the tracebacks of the causes (Dask shortens its own), so that also a cell
     that computes by itself has its note. It takes 3 s at most; the graph is pickled into nowhere,
     piece by piece, and nothing of it is kept.

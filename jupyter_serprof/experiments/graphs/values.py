@@ -215,8 +215,6 @@ def graph_of(collection: Any) -> Any:  # noqa: ANN401
 def fresh(value: object, client: Any) -> object:  # noqa: ANN401
     """Return a value that shares no key with results that the client holds.
 
-    Notes
-    -----
     Only where the client holds results of a layer that has tasks left is a collection renamed; that
     is part of what is measured. Results themselves, of what was persisted, keep their names: they
     are what the computation begins with. An expression gets its names when it is optimized; it

@@ -212,27 +212,34 @@ def _listed(column: Any) -> list[Any]:  # noqa: ANN401  (a list or an array)
 def _frame_forms(value: Any, name: str) -> Iterator[Offer]:  # noqa: ANN401  (pandas)
     is_series = value.ndim == 1
     if is_series or (value.columns.is_unique and all(map(is_literal, value.columns))):
-        for dtype, labels in _text_columns(value).items():
-            known = value.dtype if is_series else value.dtypes[labels].to_dict()
-            asked = repr(dtype if is_series else dict.fromkeys(labels, dtype))
+        for key, dtypes in _column_dtypes(value).items():
+            known = value.dtype if is_series else value.dtypes[list(dtypes)].to_dict()
+            asked = repr(dtypes[None] if is_series else dtypes)
             line = f"{name} = {name}.astype({asked})   # the dtype changes"
-            yield dtype, line, lambda made, known=known: made.astype(known)  # type: ignore[misc]
+            yield key, line, lambda made, known=known: made.astype(known)  # type: ignore[misc]
 
 
-def _text_columns(value: Any) -> dict[str, list[Any]]:  # noqa: ANN401
-    """Return the labels of columns of texts that are objects (``str``) or repeat, if any."""
+#: Numbers that are objects, and the dtype that holds all of a type.
+_DTYPES: dict[type, str] = {float: "float64", int: "int64", bool: "bool"}
+
+
+def _column_dtypes(value: Any) -> dict[str, dict[Any, str]]:  # noqa: ANN401
+    """Return by remedy the dtypes of columns that are objects, or texts that repeat, if any."""
     import pandas as pd
 
     columns = [(None, value)] if value.ndim == 1 else value.items()
-    found: dict[str, list[Any]] = {"str": [], "category": []}
+    found: dict[str, dict[Any, str]] = {"str": {}, "category": {}, "dtype": {}}
     for label, column in islice(columns, _COLUMNS):
         is_object = column.dtype == object
         if len(column) < _TEXTS or not (is_object or isinstance(column.dtype, pd.StringDtype)):
             continue
+        if is_object and _is_plain(column):
+            found["dtype"][label] = _DTYPES[type(column.iloc[0])]
+            continue
         if is_object and any(type(text) is not str for text in column):
             continue
         if is_object:
-            found["str"].append(label)
+            found["str"][label] = "str"
         if column.nunique() <= _DIFFERENT_SHARE * len(column):
-            found["category"].append(label)
-    return {dtype: labels for dtype, labels in found.items() if labels}
+            found["category"][label] = "category"
+    return {key: dtypes for key, dtypes in found.items() if dtypes}

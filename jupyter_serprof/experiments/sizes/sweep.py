@@ -69,8 +69,6 @@ class SizeSweep(PassSweep):
     ``first``: A recording of code at the smallest size that was made already.
     ``is_bytes``: Sizes are bytes: then the memory guard knows the first size before it is made.
 
-    Notes
-    -----
     Transports are shuffled within a size, too. The value is made anew in each visit and dropped
     before the next one. Runs below 0.2 ms are measured several at a time.
     """

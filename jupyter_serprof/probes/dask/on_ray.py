@@ -31,8 +31,6 @@ class DaskRayProbe(Probe):
 
     What it cannot see: what Ray does with the tasks (Ray's own probe does).
 
-    Notes
-    -----
     Ray 2.60.0 with Dask 2026.8.0: ``ray_dask_get`` and ``enable_dask_on_ray`` work (the latter sets
     Dask's old name ``shuffle``, of which Dask warns); ``ray_dask_get_sync`` raises AttributeError,
     with a recording and without, because it takes the expression that Dask gives it for a dict.

@@ -38,8 +38,6 @@ def bundle(
 
     Raises ``UsageError``: If there is no view of that name.
 
-    Notes
-    -----
     Up to 60 rows the output stays near 40 kB: where text and document are large, the picture shows
     the largest stages and the sum of the others.
 

@@ -20,8 +20,6 @@ KINDS = ("trace", "sweep", "anatomy")
 def kind_of(doc: Trace | Sweep) -> str:
     """Return which of ``KINDS`` has the views that a document needs.
 
-    Examples
-    --------
     >>> from jupyter_serprof.testing import make_trace
     >>> kind_of(make_trace([("gc", "client/main", 0, 1)]))
     'trace'
@@ -58,8 +56,6 @@ def html(doc: Trace | Sweep) -> str:
 
     Raises ``DocumentError``: If the front end was not built (a source tree without ``uv sync``).
 
-    Notes
-    -----
     The document lies in the page as JSON text of a type that no browser executes, with every ``<``
     as an escape: no text of a document can end that element or open another.
     """

@@ -30,8 +30,6 @@ def front_end() -> str:
     ``"colab"``, ``"marimo"``, ``"vscode"``, ``"jupyter"`` (JupyterLab, Notebook 7, nbclient,
     nbconvert: a kernel does not know which), ``"terminal"`` or ``"none"`` (a program).
 
-    Notes
-    -----
     Nothing is asked: modules that are loaded and names in the user's namespace tell. VS Code gives
     its kernels the name ``__vsc_ipynb_file__``; its environment variables would also be seen by a
     JupyterLab that was started in its terminal.
@@ -62,8 +60,6 @@ def widget_for(doc: Trace | Sweep, *, view: str | None = None) -> Any:  # noqa: 
 def widget_view(doc: Trace | Sweep, *, view: str | None = None) -> dict[str, object]:
     """Return what an output also carries where our extension is not: the widget; else nothing.
 
-    Examples
-    --------
     >>> from jupyter_serprof.testing import make_trace
     >>> widget_view(make_trace([("gc", "client/main", 0, 1)]))
     {}

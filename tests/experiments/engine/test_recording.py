@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import make_dataclass
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -200,6 +201,8 @@ def _raises(error: BaseException) -> Any:
 LOCK = threading.Lock()
 #: With slots; and a class that pickle does not find.
 Node: Any = type("Node", (), {"__slots__": ("lk",)})
+OWN: Any = {"namespace": {"__module__": __name__}, "frozen": True, "slots": True}
+Frozen: Any = make_dataclass("Frozen", ["lk"], **OWN)
 Local: Any = type("Local", (), {"__qualname__": "f.<locals>.Local"})
 
 
@@ -328,8 +331,9 @@ def test_a_culprit_is_told_from_the_first_that_has_a_name(
         (pd.DataFrame({"a": [1], "b": [LOCK]}), "df", "`df['b']` cannot be", "to_send = df.drop("),
         ({"f": pd.DataFrame({"b": [LOCK]})}, "c", "`c['f']['b']` cannot be", "c['f'] = c['f'].dr"),
         (_with_lock(Node()), "node", "`node.lk` cannot be pickled", "import copy"),
+        (Frozen(LOCK), "frozen", "`frozen.lk` cannot be pickled", "import copy; to_send = "),
         ([Local(), lambda: 1], "own", "`own[0]` cannot be pickled, and 1 more", "import cloudpick"),
-        (_with_lock(Local()), "own", "`own.lk` cannot be pickled, and 1", "import copy, cloudp"),
+        (_with_lock(Local()), "own", "`own.lk` cannot be pickled, and 1", "import cloudpickle; i"),
         ({"MY_NAME": _generator()}, "NAME", "`NAME['MY_NAME']` cannot", "NAME['MY_NAME'] = list("),
     ],
 )

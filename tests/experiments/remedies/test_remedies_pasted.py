@@ -50,6 +50,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "frame with levels": lambda: mixed_frame(("a", "s"), ("a", "n"), ("b", 'q"')),
     "wide frame": lambda: pd.DataFrame({f"c{at}": NAMES for at in range(10)} | {"n": 1}),
     "series": lambda: pd.Series(NAMES, dtype=object),
+    "numbers": lambda: pd.DataFrame({"i": range(2_000), "x": [0.5] * 2_000}, dtype=object),
     "rows": lambda: [{"id": at, "x": at / 7, "NAME": f"n{at}"} for at in range(500)],
     "rows of numbers": lambda: tuple({"id": at, "x": at / 7} for at in range(500)),
     "rows of texts": lambda: [{"a": f"{at}", "b": None} for at in range(500)],

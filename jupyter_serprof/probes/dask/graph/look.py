@@ -131,8 +131,6 @@ def graph_objects(graph: object, deadline: float) -> list[Found]:
 
     ``deadline``: On the clock of `time.monotonic`.
 
-    Notes
-    -----
     One pickler with one memo pickles the pieces of the graph one after the other into a file that
     only counts, so each piece gets the bytes that it adds; those of a megabyte are opened.
     """
@@ -226,8 +224,6 @@ def graph_bytes(
 
     Raises ``UsageError``: If it is nothing of Dask.
 
-    Notes
-    -----
     Large are arrays, tables, texts and buffers of a megabyte; many small things only where several
     tasks hold one container of them, as their pickle. What the scheduler's optimization fuses or
     culls later is not known here: crossing bytes are predicted.
