@@ -235,7 +235,7 @@ def roundtrip(
         every one that is available. What does not take this kind of value is skipped, with the
         reason.
     repeat
-        Warm runs of each, 1 to 1000; None makes 7, or those that end within 10 s (two: 12 s).
+        Warm runs of each, 1 to 1000; None makes 7, or those that end within 10 s.
     name
         What the document calls the value; else as the notebook does, or ``value``.
     detail

@@ -101,8 +101,6 @@ def payload_places(
         return ()
 
 
-#: So much of the budget may pass for the first two warm runs of a way.
-_GRACE = 1.2
 #: Spread (interquartile range over median) above which runs are called uneven.
 UNSTABLE_SHARE = 0.1
 
@@ -259,11 +257,10 @@ class RoundTrip:
         warm_count = self._count(transport) - 1
         if warm_count < 0 or warm_count >= (self._repeat or ROUND_TRIP.most):
             return warm_count >= 0
-        took_s, limit_s = self._runs[transport.key].took_s, self._budget.total_s or math.inf
-        is_wanted = warm_count < ROUND_TRIP.fewest
-        if is_wanted and took_s < ROUND_TRIP.budget_s / 100:
+        took_s = self._runs[transport.key].took_s
+        if warm_count < ROUND_TRIP.fewest and took_s < ROUND_TRIP.budget_s / 100:
             return False
-        return self._budget.used_s + took_s > limit_s * (_GRACE if is_wanted else 1)
+        return took_s > self._budget.left_s
 
     def _is_open(self, transport: Transport) -> bool:
         """Prepare a transport for its runs; where there will be none its row says why."""

@@ -192,8 +192,8 @@ def clock(monkeypatch: pytest.MonkeyPatch, set_clock: Callable[[TickClock], None
         # The cheapest first where they do not, and what takes no time at all in any case.
         ([[2.0], [3.5], [0.01]], [2, 0, 7], "7 of fake b, 5 of fake a"),
         ([[6.0], [7.0], [0.01]], [0, 0, 2], "7 of fake a and fake b, 5 of fake c"),
-        # Two warm runs of a way before the next one, within a fifth more: one says nothing.
-        ([[1.5], [1.6], [1.7]], [2, 2, 0], "7 of fake c, 5 of fake a and fake b"),
+        # Two warm runs of a way before the next one: a single one is compared with nobody.
+        ([[1.5], [1.6], [1.7]], [2, 1, 0], "7 of fake c, 6 of fake b, 5 of fake a"),
         # Of more than two warm runs the ones that are unsure come first, though they take longer.
         ([[1.1], [1.3, 2.0, 1.3]], [2, 3], "5 of fake a, 4 of fake b"),
     ],
@@ -211,7 +211,7 @@ def test_the_budget_is_kept(
     counts = Counter(point.variant for point in sweep.points if not point.cold)
     assert [counts[key] for key in keys] == warm
     cold_s = sum(each[0] for each in seconds)
-    assert clock.now_ns <= 1e9 * max(1.2 * ROUND_TRIP.budget_s, cold_s + 0.02)
+    assert clock.now_ns <= 1e9 * (max(ROUND_TRIP.budget_s, cold_s) + 0.02)
     notes = [note for note in sweep.quality.notes if "warm runs" in note]
     wanted = f"left out after 10 s, of 7 warm runs each: {said} (--repeat 7 makes them)"
     assert notes == [wanted] * bool(said)
