@@ -149,13 +149,7 @@ def _of_original(name: str) -> property:
 
 
 class Hook:
-    """A callable that notes each call while somebody listens, and passes it on untouched.
-
-    Parameters
-    ----------
-    place
-        Where it lives and what to note.
-    """
+    """A callable that notes each call of a place while somebody listens, and passes it on."""
 
     # Slots beside the dict: reading these three is most of what an idle hook costs.
     __slots__ = ("__dict__", "__weakref__", "left", "original", "place", "sinks", "turn")

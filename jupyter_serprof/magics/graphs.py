@@ -27,8 +27,10 @@ def _sweep(typed: Typed, wanted: Range) -> None:
     """Sweep over chunk sizes; what was measured until an error or Ctrl-C is shown, too."""
     __tracebackhide__ = True
     options = typed.options
+    with typed.told():
+        subject = _subject(typed, wanted)
     sweep = api.ChunkSweep(
-        _subject(typed, wanted),
+        subject,
         api.log_spaced(wanted.low, wanted.high, wanted.count),
         name=options.title,
         parameter=wanted.name,
@@ -122,7 +124,9 @@ def _run(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options = typed.options
     if options.try_:
-        run.measure(typed, api.DaskTryout(code.call(), name=options.title))
+        with typed.told():
+            tryout = api.DaskTryout(code.call(), name=options.title)
+        run.measure(typed, tryout)
     elif options.repeat is not None or options.compare is not None:
         _repeat(typed, code)
     elif code.is_expression:

@@ -77,7 +77,9 @@ def _run(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options, before = typed.options, document_before(typed)
     if before is None and options.transports is not None:
-        measure(typed, _trip(options, code.call()))
+        with typed.told():
+            runs: api.Experiment[Sweep] = _trip(options, code.call())
+        measure(typed, runs)
         return
     first = api.record(options.title, detail=options.detail, live=typed.tell)
     first.code = without_literals(options.code)
@@ -85,7 +87,8 @@ def _run(typed: Typed, code: Code) -> None:
         typed, code, first, lambda trace: trace if before is None else api.stopped(before, trace)
     )
     if is_value or options.transports is not None:
-        runs: api.Experiment[Sweep] = _trip(options, value, before)
+        with typed.told():
+            runs = _trip(options, value, before)
     elif before is None and options.repeat is None:
         del value
         with api.kept(lambda: options.named(first.trace)):
@@ -269,13 +272,14 @@ def _try(typed: Typed, code: Code) -> None:
 def _sweep(typed: Typed, wanted: Range) -> None:
     __tracebackhide__ = True
     options = typed.options
-    sweep = api.size_sweep(
-        swept_code(typed, wanted),
-        api.log_spaced(wanted.low, wanted.high, wanted.count),
-        options.transports,
-        options.repeat,
-        name=options.title,
-        parameter=wanted.name,
-        detail=options.detail,
-    )
+    with typed.told():
+        sweep = api.size_sweep(
+            swept_code(typed, wanted),
+            api.log_spaced(wanted.low, wanted.high, wanted.count),
+            options.transports,
+            options.repeat,
+            name=options.title,
+            parameter=wanted.name,
+            detail=options.detail,
+        )
     measure(typed, sweep)

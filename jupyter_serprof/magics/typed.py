@@ -96,6 +96,18 @@ class Typed:
         return None
 
     @contextmanager
+    def told(self) -> Iterator[None]:
+        """Show that something runs before what will be measured; after an error nothing is left."""
+        from jupyter_serprof import api
+
+        try:
+            with api.told(self.tell and self.live.tell_first):
+                yield
+        except BaseException:
+            self.live.close()
+            raise
+
+    @contextmanager
     def telling(
         self,
         document: Callable[[BaseException], Trace | Sweep],

@@ -193,12 +193,10 @@ def _far(done: int, left: int, left_s: float | None) -> str:
     >>> _far(12, 36, 8.25)
     '12 points, 36 left, about 8.25 s to go'
     """
-    words = [counted(done, "point")]
-    if left:
-        words.append(f"{left} left")
+    words = [f"{left} left"] if left else []
     if left and left_s is not None:
         words.append(f"about {format_ns(left_s * 1e9)} to go")
-    return ", ".join(words)
+    return ", ".join([counted(done, "point"), *words])
 
 
 def _buttons(widget: Widgets, words: Words) -> dict[str, Any]:

@@ -126,7 +126,8 @@ class SizeOffer:
         if low == high:
             return (round(low),)
         sizes = log_spaced(round(low), round(high), plan.count)
-        return tuple(sorted({_rounded(size) for size in sizes[1:-1]} | {round(low), round(high)}))
+        rounded = {int(float(f"{size:.2e}")) for size in sizes[1:-1]}  # to three digits
+        return tuple(sorted(rounded | {round(low), round(high)}))
 
 
 def show_panel(namespace: Namespace, keep: Keep, *, is_graph: bool) -> Panel:
@@ -139,11 +140,6 @@ def show_panel(namespace: Namespace, keep: Keep, *, is_graph: bool) -> Panel:
         offer = GraphOffer(namespace)
         return Panel(offer, _GRAPH_WORDS, keep=keep, stages=offer.stages)
     return Panel(SizeOffer(namespace), _WORDS, keep=keep)
-
-
-def _rounded(size: float) -> int:
-    """Return three digits of it."""
-    return int(float(f"{size:.2e}"))
 
 
 def _bytes_scale(most_bytes: float, words: str) -> Scale:

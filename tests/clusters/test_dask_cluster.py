@@ -28,13 +28,9 @@ from jupyter_serprof.analysis.spans import count_calls, number
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.api.recordings import stage_recording
 from jupyter_serprof.experiments.graphs.stages import ComputationTimeoutError
-from jupyter_serprof.probes.dask.cluster import (
-    agent_name,
-    agent_sources,
-    clusters_of,
-    load_agent,
-    shipped,
-)
+from jupyter_serprof.probes.dask import cluster
+from jupyter_serprof.probes.dask.cluster import agent_name, clusters_of, load_agent, shipped
+from jupyter_serprof.probes.shipping import sources
 
 MS, BLOCKED_S = 1_000_000, 0.4
 
@@ -304,9 +300,9 @@ def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> Non
 
 def test_the_agent_stands_alone() -> None:
     """Its sources import nothing of this package, and loading them twice gives one module."""
-    sources = agent_sources()
+    parts = sources(cluster._PACKAGE, cluster._PARTS)
 
-    assert not [part for part, source in sources.items() if "jupyter_serprof" in source]
+    assert not [part for part, source in parts.items() if "jupyter_serprof" in source]
     load_agent()
     first = sys.modules[agent_name()]
     exec(shipped()[0], {"shipped": shipped()})  # noqa: S102  (what happens on a scheduler)

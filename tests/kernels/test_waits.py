@@ -53,6 +53,7 @@ def test_a_line_becomes_the_picture(told: Kernel, code: str) -> None:
     ("code", "left"),
     [
         ("%%serprof\nwait()\n1 / 0", ["picture"]),
+        ("%serprof --transports pickle wait()", ["picture"]),
         ("def bad():\n    for _ in range(3): heard.acquire()\n    1 / 0\n%serprof bad()", ["it"]),
         ("with sp.record('load', live=True) as made: wait()", ["load"]),
         ("%%serprof\nwait()\nclear_output()\nwait()", ["Wait in this process", "picture"]),

@@ -15,20 +15,9 @@ from jupyter_serprof.testing import make_trace
 CLIENT, SCHEDULER = "client/main", "scheduler"
 HASH = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
 ARRAY = "numpy.ndarray float64 (2000, 2000)"
-_UNITS = {
-    "prefix": "text",
-    "computation": "text",
-    "kind": "text",
-    "layer": "text",
-    "key": "text",
-    "object": "text",
-    "bytes": "bytes",
-    "graph_bytes": "bytes",
-    "dispatched_bytes": "bytes",
-    "result_bytes": "bytes",
-    "crossing_bytes": "bytes",
-    "share": "ratio",
-}
+_TEXTS = ("prefix", "computation", "kind", "layer", "key", "object")
+_SIZES = ("bytes", "graph_bytes", "dispatched_bytes", "result_bytes", "crossing_bytes")
+_UNITS = dict.fromkeys(_TEXTS, "text") | dict.fromkeys(_SIZES, "bytes") | {"share": "ratio"}
 _TIMES = ("compute_", "transfer_", "disk_", "duration")
 TASKS = (
     *("prefix", "count", "compute_min", "compute_p25", "compute_p50", "compute_p75"),

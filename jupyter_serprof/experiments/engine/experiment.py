@@ -34,12 +34,14 @@ class Progress:
     ``left``: Points that will come, as long as the budget lasts.
     ``left_s``: How long those will take, s; None where unknown.
     ``bound``: Up to which size the memory reaches, in words; "" where unknown.
+    ``is_alike``: Whether points that will come take as long as those before.
     """
 
     done: int
     left: int = 0
     left_s: float | None = None
     bound: str = ""
+    is_alike: bool = True
 
 
 class Experiment(Protocol[Made_co]):

@@ -61,7 +61,10 @@ class Ticker:
     def start(self) -> None:
         """Begin; where ``SERPROF_LIVE=0`` says so, nothing is ever told."""
         if os.environ.get("SERPROF_LIVE", "") != "0":
-            self._start_s, self._loop = _clock(), asyncio._get_running_loop()  # noqa: SLF001
+            # Of a magic that was typed imports, and another run, may have taken a part of it.
+            began_s = getattr(getattr(self._tell, "__self__", None), "began_s", None)
+            self._start_s = _clock() if began_s is None else began_s
+            self._loop = asyncio._get_running_loop()  # noqa: SLF001
             self._stop.acquire()
             self._gone.acquire()
             try:  # Not threading's: programs count its threads, and its waits are watched.
@@ -93,12 +96,10 @@ class Ticker:
             self._gone.release()
 
     def _tell_on(self) -> None:
-        # Of a magic that was typed imports may have taken a part of it.
-        began_s = getattr(getattr(self._tell, "__self__", None), "began_s", None) or self._start_s
-        if self._stop.acquire(timeout=max(0.0, began_s + AFTER_S / 2 - _clock())):
+        if self._stop.acquire(timeout=max(0.0, self._start_s + AFTER_S / 2 - _clock())):
             return
         self._now()  # who is asked by now has answered when it is told
-        due_s, spent_s = max(_clock() + EVERY_S, began_s + AFTER_S), time.process_time()
+        due_s, spent_s = max(_clock() + EVERY_S, self._start_s + AFTER_S), time.process_time()
         wait_s = due_s - _clock()
         while not self._stop.acquire(timeout=max(0.0, wait_s)):
             self._wake()
@@ -126,13 +127,15 @@ class Ticker:
         progress = self._progress() if self._progress else None
         if progress is None or progress.done + progress.left <= 1:
             return facts
+        self._outlook.moves(facts)  # within a run, too
         done, left_s = progress.done, progress.left_s
         # While it runs there is more to come: nothing left to plan is an unknown number.
         total = done + progress.left if progress.left else None
         share = done / total if total else None
         is_early = left_s is None or (share or 0.0) < _FROM_SHARE
         left = None if is_early or left_s is None else (_SOONER * left_s, _LATER * left_s)
-        return LiveFacts("", "", done, total, "run", share=share, left_s=left, why=facts.why)
+        guessed = 0.0 if progress.is_alike else 1.0
+        return LiveFacts("", "", done, total, "run", 0.0, share, left, facts.why, guessed)
 
 
 @contextmanager
@@ -225,11 +228,17 @@ class Outlook:
     def __init__(self) -> None:
         #: When something moved last; when a call that held the interpreter ended, how long it did.
         self.moved_s, self.held = _clock(), (-_SAID_S, 0.0)
-        self._before, self._most, self._batches = LiveFacts(), 0.0, 1
+        self._before, self._inside = LiveFacts(), LiveFacts()
+        self._most, self._batches = 0.0, 1
         #: When the work that is counted now began, as `ran_s`, and between which it should end.
         self._began_s, self._ends_s = 0.0, (0.0, 0.0)
         #: The last look at which nothing was done; those that brought a hundredth, and the share.
         self._marks = [(0.0, 0.0)]
+
+    def moves(self, facts: LiveFacts) -> None:
+        """Note that something moves within a run."""
+        if _counts(facts) != _counts(self._inside):
+            self._inside, self.moved_s = facts, _clock()
 
     def seen(self, facts: LiveFacts, ran_s: float) -> LiveFacts:
         """Return facts completed by what was seen before them."""
@@ -253,14 +262,10 @@ class Outlook:
         self._most = max(self._most, facts.share or 0.0)
         low_s, high_s = (max(0.0, end_s - ran_s) for end_s in self._ends_s)
         is_known = high_s > 0 and self._batches == 1 and facts.guessed <= _MOST_GUESSED
-        return replace(
-            facts,
-            ran_s=ran_s,
-            why=why,
-            share=self._most if facts.share is not None and self._batches == 1 else None,
-            # From what does not move nothing follows.
-            left_s=None if why else facts.left_s or ((low_s, high_s) if is_known else None),
-        )
+        share = self._most if facts.share is not None and self._batches == 1 else None
+        known = facts.left_s or ((low_s, high_s) if is_known else None)
+        # From what does not move nothing follows.
+        return replace(facts, ran_s=ran_s, why=why, share=share, left_s=None if why else known)
 
     def _expect(self, share: float, guessed: float, ran_s: float) -> None:
         """Expect the end as what ended last tells it: time alone changes nothing."""

@@ -169,7 +169,7 @@ class PassSweep:
         if left_s is not None:
             left_s = min(left_s, self._passes.budget.left_s)
         left = sum(len(visit.keys) for visit in visits)
-        return Progress(self._record.point_count, left, left_s, self._bound)
+        return Progress(self._record.point_count, left, left_s, self._bound, is_alike=False)
 
     def _run_all(self) -> Steps:
         __tracebackhide__ = True

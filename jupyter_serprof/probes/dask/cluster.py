@@ -29,7 +29,7 @@ from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes import shipping
 from jupyter_serprof.probes.dask.looks import Looks
 from jupyter_serprof.probes.dask.stopped import scaling, unsent
-from jupyter_serprof.probes.shipping import Shipped, loaded, sources
+from jupyter_serprof.probes.shipping import Shipped, loaded
 
 _PACKAGE = "jupyter_serprof.probes.dask.agent"
 _PARTS = ("", "totals", "notes", "hooks", "leftovers", "lines", "looks")
@@ -322,11 +322,6 @@ def clusters_of(clients: Sequence[Any]) -> Iterator[Cluster]:
             by_address.setdefault(client.scheduler.address, []).append(client)
     for connected in by_address.values():
         yield Cluster(tuple(connected))
-
-
-def agent_sources() -> dict[str, str]:
-    """Return the source of each module of the agent by its name; the package itself is ''."""
-    return sources(_PACKAGE, _PARTS)
 
 
 def agent_name() -> str:

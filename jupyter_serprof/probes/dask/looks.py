@@ -55,7 +55,8 @@ def cluster_facts(looks: Iterable[Looks], caller: str) -> LiveFacts | None:
         silent_s = time.monotonic() - asked_s if asked_s else 0.0
         known.append(_facts(each, caller, silent_s))
     left = lambda one: ((one.total or 0) - (one.done or 0), len(one.why))  # noqa: E731
-    return max(known, key=left, default=None)
+    # Code that waits for no cluster, and has sent nothing, is kept by none.
+    return max((one for one in known if caller or one.total), key=left, default=None)
 
 
 def _facts(looks: Looks, caller: str, silent_s: float) -> LiveFacts:
@@ -96,7 +97,7 @@ def _why(looks: Looks, silent_s: float) -> Iterator[str]:
         what = what if others else f"{counted(held, 'cancelled task')} still"
         holds = "runs on the workers: it holds" if held == 1 else "run on the workers: they hold"
         yield f"{what} {holds} {held} of {counted(threads, 'thread')}"
-    if seen["oldest"]:
+    if seen["oldest"] and seen["oldest"][1] > _EVERY_S:
         yield long_text(*seen["oldest"])
 
 

@@ -107,6 +107,11 @@ class Live:
                 said = f"{_FRESH_LINE}{_said(facts)[:width]}"
                 print(said, end="", file=sys.stderr, flush=True)  # noqa: T201
 
+    def tell_first(self, facts: LiveFacts) -> None:
+        """Show a line of what runs before what is measured: its end is not the last."""
+        if not facts.is_over:
+            self.tell(facts)
+
     def show(self, doc: Trace | Sweep) -> None:
         """Draw what is known by now, where somebody sees it, with how far it is.
 

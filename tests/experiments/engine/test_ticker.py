@@ -80,6 +80,8 @@ def test_imports_before_are_a_part_of_the_wait(told: Told, monkeypatch: pytest.M
     with live.told(told.__call__):
         assert told.has_come.wait(30)
 
+    assert told[0].ran_s > 600
+
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_nothing_stays_after_an_error(told: Told, error: type[BaseException]) -> None:
@@ -139,6 +141,34 @@ def test_an_experiment_is_told_in_runs(told: Told) -> None:
         assert told.has_come.wait(30)
 
     assert re.fullmatch(r"84 of 336 runs, 0\.\d s, 22 to 52 s left", str(told[0]))
+
+
+def test_of_runs_that_differ_nobody_knows_how_long_they_take(told: Told) -> None:
+    with live.told(told, lambda: Progress(len(told) + 5, 9 - len(told), is_alike=False)):
+        assert told.has_come.wait(30)
+
+    assert {facts.left_s for facts in told} == {None}
+
+
+def test_what_moves_within_a_run_is_no_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [0.0]
+    monkeypatch.setattr(live, "_clock", lambda: now_s[0])
+    outlook, run = Outlook(), LiveFacts(done=1, total=4, unit="run", why="x runs for 0.2 s")
+
+    for now_s[0] in (1.0, 2.0, 3.0, 4.0):
+        outlook.moves(LiveFacts("dask.execute", "", int(now_s[0]), 9))
+        assert outlook.seen(run, now_s[0]).why == ""
+    now_s[0] = 6.0
+
+    assert outlook.seen(run, now_s[0]).why == run.why
+
+
+def test_code_that_waits_for_no_cluster_is_kept_by_none() -> None:
+    look = Looks(str, int)
+    look.asked_s = time.monotonic() - 60
+
+    assert cluster_facts([look], "") is None
+    assert "the scheduler is busy" in (cluster_facts([look], "dask.wait") or LiveFacts()).why
 
 
 def test_a_child_of_a_fork_waits_for_no_thread(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
