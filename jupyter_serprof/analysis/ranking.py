@@ -49,10 +49,9 @@ def with_ranking(sweep: Sweep) -> Sweep:
 
 
 def _ratios(sweep: Sweep) -> dict[str, dict[str, Scalar]]:
-    """Return by key the fact how long a variant takes in times of the fastest, of one size, warm.
+    """Return by key how many times as long as the fastest a variant takes, of one size, warm.
 
-    `TIED` where the difference does not matter, `NOT_SURE` behind a guess, `GROUPED` of runs in two
-    groups; nothing of what ran once, and of remedies, whose gain is of what they replace.
+    Nothing of what ran once, and of remedies, whose gain is of what they replace.
     """
     warm = [point for point in sweep.points if not point.cold]
     walls = [[p.wall_ns for p in warm if p.variant == v.key] for v in ranked_of(sweep.variants)]

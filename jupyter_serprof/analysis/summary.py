@@ -8,7 +8,7 @@ from jupyter_serprof.analysis.findings import CAUSE_SHARE, dask_facts, is_cause
 from jupyter_serprof.analysis.spans import number, outermost, self_share, total, walk, whole
 from jupyter_serprof.model import Limits, Row, Span, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK, RECORDING
-from jupyter_serprof.model.trace import DIED, SILENT, WAS_DEAD
+from jupyter_serprof.model.trace import DIED, SILENT, STOOD, WAS_DEAD
 from jupyter_serprof.model.units import (
     bytes_per_s,
     counted,
@@ -120,10 +120,7 @@ def _recorded(trace: Trace, waterfall: Waterfall) -> str:
 
 
 def _own_work(trace: Trace, biggest: _Cause) -> str:
-    """Say what Dask does beside the tasks, all together: where no stage of it is half of the time.
-
-    Each of those stages alone answers nothing.
-    """
+    """Say what Dask does beside the tasks, all together, where no stage is half of the time."""
     tasks, share = dask_facts.task_count(trace), self_share(trace, "dask")
     share -= self_share(trace, *_OF_THE_USER)
     is_one = biggest.self_ns >= _HALF * trace.wall_ns or biggest.key in _OF_THE_USER
@@ -151,6 +148,9 @@ def _causes(trace: Trace, waterfall: Waterfall) -> list[_Cause]:
 
 def _said(trace: Trace, cause: _Cause) -> str:
     share = format_share(cause.self_ns / trace.wall_ns, decimals=0)
+    title, why = stages_of(trace)[cause.key].title, _stood(trace)
+    if why and stages_of(trace)[cause.key].waits:
+        return f"{why}, {share} {title}"
     # Tasks of Ray that took an unreported road: the wait is not their stage.
     unseen = sum((span.details or {}).get("road") == "unseen" for span in trace.spans)
     if unseen and cause.key in _WAITS_FOR_TASKS:
@@ -168,7 +168,13 @@ def _said(trace: Trace, cause: _Cause) -> str:
     where = f" on 1 to {format_count(threads)} threads" if threads > 1 else ""
     lost = any("scheduler did not answer" in note for note in trace.quality.notes)
     where += ", which did not answer" * (lost and cause.key == "dask.wait")
-    return f"{share} {stages_of(trace)[cause.key].title}{where}{carried}{part}"
+    return f"{share} {title}{where}{carried}{part}"
+
+
+def _stood(trace: Trace) -> str:
+    """Return what the line said first of why nothing moved when it was stopped; "" without."""
+    notes = (note.partition(STOOD)[2] for note in trace.quality.notes)
+    return next(filter(None, notes), "").partition("; ")[0]
 
 
 def _largest_part(trace: Trace, cause: _Cause) -> str:

@@ -14,11 +14,14 @@ from jupyter_serprof.capture.machine import describe_environment, producer
 from jupyter_serprof.capture.recorder import Recorder, Watcher, describe_failure
 from jupyter_serprof.model import Group, Lane, ProbeReport, Quality, Span, Table, Trace
 from jupyter_serprof.model.stages import MARK, RECORDING
+from jupyter_serprof.model.trace import STOOD
 
 MAIN_LANE = "client/main"
 _MOST_MARKS = 5_000
 #: Less is not told: a tenth of a millisecond, a hundredth of the wall time.
 _LEAST_NS, _LEAST_SHARE = 100_000, 0.01
+#: So long a line may be older than the end: what it said then still holds.
+_LATELY_NS = 1_500_000_000
 
 
 @dataclass(slots=True, eq=False)
@@ -86,9 +89,13 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | No
     """
     run = page_of(recorder) if run is None else run
     run.is_interrupted = outcome == "interrupted"
+    why, told_ns = recorder.stood
+    if run.is_interrupted and why and run.end - told_ns < _LATELY_NS:
+        run.notes.append(f"{STOOD}{why}")
     for probe in recorder.probes:
         _refine(probe, run)
-    kept = [draft for draft in run.drafts if not draft.is_dropped and _overlaps(draft, run)]
+    seen = [draft for draft in run.drafts if not draft.is_dropped]
+    kept = [draft for draft in seen if draft.start <= run.end and draft.end >= run.start]
     kept.sort(key=lambda draft: (draft.start, -draft.end))
     calls, taken = _taken(kept, recorder)
     _join_marks(kept, run)
@@ -202,10 +209,6 @@ def _draft(record: Record, lane: str, parent: Draft | None) -> Draft:
     if error is not None:
         draft.details["error"] = error
     return draft
-
-
-def _overlaps(draft: Draft, run: Page) -> bool:
-    return draft.start <= run.end and draft.end >= run.start
 
 
 def _used_lanes(drafts: Sequence[Draft], run: Page) -> tuple[Lane, ...]:

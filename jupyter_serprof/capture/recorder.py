@@ -109,6 +109,8 @@ class Recorder:
         self.moved_ns = 0
         self.own_ns: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
+        #: Why nothing moved, as a line said it last, and when.
+        self.stood = ("", 0)
         self.thread = 0
         self.start_ns = 0
         self.end_ns: int | None = None

@@ -270,16 +270,10 @@ def _spans(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> tupl
             duration_ns=_whole(columns["duration_ns"][i]),
             size_bytes=columns["size_bytes"][i],
             parent=_parent(columns["parent"][i], count),
-            details=_both(joined.get(numbers[i] or 0), details.get(str(i))),
+            details=(joined.get(numbers[i] or 0) or {}) | (details.get(str(i)) or {}) or None,
         )
         for i in range(count)
     )
-
-
-def _both(
-    calls: Mapping[str, object] | None, details: Mapping[str, object] | None
-) -> Mapping[str, object] | None:
-    return {**calls, **details} if calls and details else calls or details or None
 
 
 def _whole(value: int | None) -> int:

@@ -19,6 +19,7 @@ from distributed import Client, Event, Future, LocalCluster, wait
 from clusters.test_dask_looks import KIND, Slow, Watcher, limit, soon  # noqa: F401  (a fixture)
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.model import Trace
+from jupyter_serprof.probes.dask import cluster
 
 MAIN: dict[str, Any] = vars(sys.modules["__main__"])
 #: What Ctrl-C does: the signal comes to the thread that waits.
@@ -83,8 +84,10 @@ STATES: dict[str, tuple[dict[str, float] | None, float]] = {
 
 @pytest.mark.parametrize("words", STATES)
 def test_what_dask_goes_on_with_is_cancelled_by_the_line(
-    mine: Client, capfd: pytest.CaptureFixture[str], words: str
+    mine: Client, capfd: pytest.CaptureFixture[str], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where the client has not heard yet of workers that came: nobody says there are none."""
+    monkeypatch.setattr(cluster, "has_no_worker", lambda _: True)
     asked, share = STATES[words]
     mine.run(limit, share)
 
@@ -99,6 +102,8 @@ def test_what_dask_goes_on_with_is_cancelled_by_the_line(
     next_to("2 tasks of other computations", mine, end) if "through" in words else end()
 
     assert (line, said) == ("mine.cancel(fs)", [])
+    # The line's last reason stands in the document; the cause, where tasks did not run, is it.
+    assert words.strip() in f"{trace.summary if asked else trace.quality.notes}"
     assert {future.status for future in MAIN["fs"]} == {"cancelled"}
 
 

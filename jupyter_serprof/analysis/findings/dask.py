@@ -223,10 +223,7 @@ def recompute(trace: Trace) -> Iterable[Finding]:
 
 
 def _repeated_share(trace: Trace, entry: facts.Record) -> float:
-    """Return which share of the time its repeated tasks own: by their time, else by their number.
-
-    Without a cluster the time of single tasks is not told apart.
-    """
+    """Return which share its repeated tasks own: by their time, without a cluster by number."""
     took_ns, all_ns = whole(entry, "repeated_ns"), facts.compute_ns(trace)
     if took_ns is not None and all_ns:
         return self_share(trace, "dask.execute") * min(1.0, took_ns / all_ns)

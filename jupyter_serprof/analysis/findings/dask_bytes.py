@@ -229,10 +229,7 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
 
 
 def _graph_rows(trace: Trace) -> list[facts.Record]:
-    """Return who holds the bytes of graphs; what each of many tasks submitted holds counts for all.
-
-    Only the largest graphs have rows; the others that hold it are those with as many bytes.
-    """
+    """Return who holds the bytes of graphs; what one of many submitted holds counts for all."""
     rows = facts.records(trace, "dask.graph")
     same = Counter((word(row, "object"), word(row, "name")) for row in rows)
     for at, row in enumerate(rows):

@@ -108,6 +108,8 @@ class Ticker:
             if now_s - due_s > _LATE_S and used_s > _BUSY_SHARE * (now_s - due_s):
                 self._outlook.held = (now_s, now_s - due_s)
             self._last = self._outlook.seen(self._now(), now_s - self._start_s)
+            for recorder in active_recorders() if self._last.why else ():
+                recorder.stood = self._last.why, recorder.now()
             self._tell(self._last)
             wait_s = max(EVERY_S, _REST * (_clock() - now_s))
             due_s = _clock() + wait_s

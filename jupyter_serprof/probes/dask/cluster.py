@@ -14,7 +14,7 @@ import pickle
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -86,6 +86,7 @@ class Visit:
         self.looks = Looks(partial(scaling, clients[0]), lambda: sum(map(unsent, clients)))
         self.has_come, self.is_over = Event(), Event()
         self._loop, self._leaving = asyncio.new_event_loop(), asyncio.Event()
+        self._look: Callable[[], Awaitable[dict[str, Any]]] | None = None
         self._thread = Thread(target=self._run, name="serprof-dask", daemon=True)
         self._thread.start()
 
@@ -118,7 +119,9 @@ class Visit:
     async def _watch(self) -> None:
         """Say where something waits and no worker is there, where no line says it."""
         while not await load_agent().is_set(self._leaving, _LOOK_S):
-            if any(map(has_no_worker, self.clients)):
+            # What a client heard is old where the scheduler is busy: it is asked itself.
+            is_likely = self.has_come.is_set() and any(map(has_no_worker, self.clients))
+            if is_likely and not (await self._look() if self._look else {}).get("workers"):
                 self.troubles.append(NO_WORKER)
                 if not self.looks.is_watched:
                     said = ("no worker: nothing can run", scaling(self.clients[0]))
@@ -136,7 +139,7 @@ class Visit:
                 await self._come(line)
                 self.has_come.set()
                 keys = agent.hooks.MARK + self.token, "now"
-                look = partial(line.get_metadata, keys=keys, default={})
+                look = self._look = partial(line.get_metadata, keys=keys, default={})
                 await self.looks.go_on(agent, self._leaving, partial(self._start, line), look)
                 await self._go(line)
                 self.is_over.set()

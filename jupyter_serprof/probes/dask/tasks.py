@@ -65,10 +65,7 @@ def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
 
 
 def _cut_envelopes(run: Page, where: _Places) -> None:
-    """Leave out of what takes a graph in the time in which it waits: for its helper, or its loop.
-
-    The pieces that follow are children of the first one: it is still one graph.
-    """
+    """Leave out of what takes a graph in the time in which it waits for helper or loop."""
     lane, helper = where.scheduler(SCHEDULER), where.scheduler(OFFLOAD)
     waits = (d for d in run.drafts if d.lane == helper or (d.lane, d.stage) == (lane, _BLOCKED))
     helped = sorted((draft.start, draft.end) for draft in waits)

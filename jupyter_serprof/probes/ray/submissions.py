@@ -198,9 +198,10 @@ def told_of_tasks(seen: Coverage) -> str:
 
 def hidden_of_tasks(seen: Coverage) -> list[str]:
     """Say what was not seen of tasks, and why."""
-    inside = f"inside of {counted(seen.total - seen.noted, 'task')}"
+    count = seen.total - seen.noted - seen.idle
+    inside = f"inside of {counted(count, 'task')}"
     by = "; ".join(dict.fromkeys(seen.troubles)) or "no agent was there"
-    is_hidden = seen.told > 0 and seen.noted < seen.total
+    is_hidden = seen.told > 0 and count > 0
     return [*filter(None, [seen.missing]), *[f"{inside} ({by})"] * is_hidden]
 
 

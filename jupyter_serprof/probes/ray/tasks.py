@@ -55,6 +55,7 @@ class Coverage(NamedTuple):
     ``missing``: What is missing, in words; empty if nothing is.
     ``total``: How many tasks there were, with those that they submitted in turn.
     ``told``, ``noted``: How many of them Ray's events tell of, and how many the agents noted.
+    ``idle``: How many had not begun when the run was stopped: there is nothing inside of them.
     ``troubles``: What kept the agents away, in words.
     ``nodes``: Where each lane of a worker is.
     """
@@ -65,6 +66,7 @@ class Coverage(NamedTuple):
     noted: int = 0
     troubles: Sequence[str] = ()
     nodes: Mapping[str, str] = MappingProxyType({})
+    idle: int = 0
 
 
 class Left(NamedTuple):
@@ -105,7 +107,10 @@ def add_task_spans(
         align(run, tasks or (), submitted)
     if not (is_noted or is_short):
         found = settled_notes(notes, run, len(known | set(filter(None, submitted))))
-    missing, count = _missing(tasks or (), submitted, (each.ident for each in found.attempts))
+    idle = pending_tasks() if run.is_interrupted and tasks else set[bytes]()
+    idle &= {bytes(one.task_id) for one in tasks or () if idle and not _begun_ns(one)}
+    reported = idle.union(each.ident for each in found.attempts)
+    missing, count = _missing(tasks or (), submitted, reported)
     mine = known | set(filter(None, submitted))
     if tasks is None:  # nobody else says which tasks they submitted in turn
         mine |= {each.ident for each in found.attempts if each.begin >= run.start}
@@ -126,7 +131,7 @@ def add_task_spans(
     lanes = roads.workers
     roads.nodes |= {lanes[who]: node for who, node in found.nodes.items() if who in lanes}
     noted = _noted_count(found, mine, roads.count)
-    return Coverage(why, roads.count, len(known), noted, found.troubles, roads.nodes)
+    return Coverage(why, roads.count, len(known), noted, found.troubles, roads.nodes, len(idle))
 
 
 def _draw(
@@ -134,7 +139,8 @@ def _draw(
 ) -> None:
     """Add the roads of tasks that Ray told of, or agents noted, one by one."""
     by_attempt = {(each.ident, each.attempt): each for each in found.attempts}
-    for task in sorted(tasks or (), key=_order):
+    begun = lambda task: _begun_ns(task) or road.submitted_ns(task) or 0  # noqa: E731
+    for task in sorted(tasks or (), key=begun):
         roads.add_event(task, by_attempt.pop((bytes(task.task_id), task.attempt_number), None))
     for each in sorted(by_attempt.values(), key=lambda one: one.begin):
         if each.ident in sent:
@@ -198,9 +204,8 @@ def _noted_count(found: Notes, mine: set[bytes], count: int) -> int:
     return min(found.count, count)
 
 
-def _order(task: Any) -> int:  # noqa: ANN401
-    times = task.state_updates.state_ts_ns
-    return int(times.get(road.names().TaskStatus.RUNNING, road.submitted_ns(task) or 0))
+def _begun_ns(task: Any) -> int:  # noqa: ANN401
+    return int(task.state_updates.state_ts_ns.get(road.names().TaskStatus.RUNNING, 0))
 
 
 def _started(run: Page) -> dict[bytes, tuple[int, int]]:
