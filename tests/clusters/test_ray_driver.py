@@ -16,7 +16,9 @@ from ray._private.worker import Worker
 from threads import in_threads
 
 from clusters.seen import attempts, detail, findings, has_row, probe, recorded, row, self_ns, spans
+from jupyter_serprof.experiments.roundtrip.trip import checked_result
 from jupyter_serprof.model import Trace
+from jupyter_serprof.objects.equality import Witness
 from jupyter_serprof.probes.ray import waits
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
@@ -79,9 +81,11 @@ def test_zero_copy_is_told_by_address(kind: str) -> None:
     """Buffers in shared memory are, small ones too; the heap is not, whatever its flags say."""
     value = (ZERO_COPY | COPIED)[kind]()
 
-    _, trace = recorded(lambda: _roundtrip(value))
+    (result, _), trace = recorded(lambda: _roundtrip(value))
 
     assert detail(trace, "ray.unpack", "zero_copy") is (kind in ZERO_COPY)
+    told = str(checked_result(value, result, Witness(value))["result"])
+    assert told.startswith("zero-copy") is (kind in ZERO_COPY)
     assert kind in COPIED or detail(trace, "ray.unpack", "result_bytes") > 0
 
 

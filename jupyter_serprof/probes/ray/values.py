@@ -257,19 +257,22 @@ def _keep_exports(drafts: Sequence[Draft]) -> None:
 
 def _judge_results(drafts: Sequence[Draft]) -> None:
     """Tell which results are zero-copy: by address, or because nothing came out-of-band."""
-    handed_over = {
-        id(next(filter(_is_deserialization, draft.ancestors()), None))
-        for draft in drafts
-        if draft.role == LOADS_ROLE and draft.details.get("out_of_band_bytes", 1)
-    }
+    handed_over: dict[int, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        if draft.role == LOADS_ROLE and draft.details.get("out_of_band_bytes", 1):
+            got = next(filter(_is_deserialization, draft.ancestors()), None)
+            handed_over[id(got)].append(draft)
     taken = list(filter(_is_deserialization, drafts))
     # Without a result nothing is asked: reading where the store lies takes 2 ms.
     ranges = store_ranges() if taken else None
     for draft in taken:
         buffers, draft.extra = draft.extra, None
         if buffers and ranges is not None:
-            draft.details["zero_copy"] = lies_inside(buffers, ranges)
-            draft.details["result_bytes"] = sum(size for _, size in buffers)
+            is_free, size = lies_inside(buffers, ranges), sum(size for _, size in buffers)
+            draft.details |= {"zero_copy": is_free, "result_bytes": size}
+            # What an object copies of the buffers that it is given nobody counts.
+            for one in () if is_free else (draft, *handed_over[id(draft)]):
+                one.details.pop("copied_bytes", None)
         elif (draft.size_bytes or 0) >= _MARKER_BYTES and id(draft) not in handed_over:
             draft.details |= {"zero_copy": False, "result_bytes": draft.size_bytes}
 
