@@ -206,11 +206,12 @@ def blame_sentence(anatomy: Anatomy) -> str:
 def _accused(anatomy: Anatomy, found: Accused) -> str:
     total = format_bytes(anatomy.total_bytes)
     share = _share_text(found.bytes / anatomy.total_bytes)
+    kind = found.kind.replace("(", "`(").replace(")", ")`")  # its shape is code
     if found.count == 1:
-        return f"{path_text(found.path)} is {share} of {total}, {found.kind}"
+        return f"{path_text(found.path)} is {share} of {total}, {kind}"
     each = format_bytes(found.bytes / found.count)
     about = "" if found.is_even else "about "
-    kind = "items" if found.kind == "mixed" else found.kind
+    kind = "items" if kind == "mixed" else kind
     said = f"{format_count(found.count)} {kind} at `{_where(found)}` are {share} of {total}"
     return f"{said}, {about}{each} each"
 

@@ -51,7 +51,6 @@ def test_axe_finds_nothing_in_any_view(screen: Screen, scheme: str, rules: tuple
 
 
 def test_axe_finds_nothing_in_what_cannot_be_drawn(screen: Screen) -> None:
-    """A damaged document is a sentence that is announced."""
     page = screen.mount({"format": "serprof.trace", "version": 1}, "no JSON")
 
     assert page.get_by_role("alert").count() == 2

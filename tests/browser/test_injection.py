@@ -59,7 +59,6 @@ ONE_PIXEL = b"\x89PNG\r\n\x1a\n"
 
 
 def test_the_payloads_are_two_hundred_and_different() -> None:
-    """The claim of the README."""
     assert len(set(PAYLOADS)) == 200
     assert "".join(BATCHES) == "".join(PAYLOADS)
 

@@ -179,7 +179,6 @@ def test_a_profile_is_exported_without_a_kernel(
 
 
 def test_the_commands_are_in_the_palette(screen: Screen, jupyter: str) -> None:
-    """Whoever looks for a command finds it by its words."""
     page = screen.open_lab(jupyter, "saved.ipynb")
     screen.drawn(1)
 
@@ -219,7 +218,6 @@ def test_the_keys_of_the_notebook_stay_its_own(screen: Screen, jupyter: str, hos
 
 
 def test_a_theme_change_repaints(screen: Screen, jupyter: str) -> None:
-    """Dark and back: colours follow at once, and both can be read (axe-core)."""
     screen.open_lab(jupyter, "saved.ipynb")
     root = screen.drawn(3).first
     light = root.evaluate(GROUND)

@@ -51,7 +51,6 @@ def test_a_page_fits_its_window(screen: Screen, page_file: Path) -> None:
 
 
 def test_a_reader_without_scripts_sees_picture_and_text(browser: Browser, page_file: Path) -> None:
-    """Mail programs and previews run no script."""
     context = browser.new_context(java_script_enabled=False)
 
     page = context.new_page()

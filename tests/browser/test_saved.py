@@ -45,7 +45,6 @@ def test_without_our_extension_there_is_a_picture_and_no_error(
 
 
 def test_a_double_clicked_document_is_drawn(screen: Screen, jupyter: str) -> None:
-    """A ``.serprof.json`` file opens as a picture, not as text."""
     screen.open_lab(jupyter, "trace.serprof.json")
     screen.drawn()
 
@@ -69,7 +68,6 @@ def test_a_document_is_drawn_in_notebook_7(screen: Screen, jupyter: str) -> None
 
 
 def test_a_narrow_window_shows_the_whole_picture(screen: Screen, jupyter: str) -> None:
-    """On a small screen nothing of a picture lies outside its output."""
     screen.page.set_viewport_size({"width": 700, "height": 900})
 
     screen.open_notebook(jupyter, "saved.ipynb")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from real import real_documents
 
 from browser.samples import (
     anatomy,
@@ -18,8 +19,9 @@ from browser.samples import (
     tried_sweep,
     write_notebook,
 )
-from browser.screen import Screen
-from jupyter_serprof.model.document import MIME_TYPE
+from browser.screen import Screen, bundle_for
+from jupyter_serprof.model.document import MIME_TYPE, from_document
+from jupyter_serprof.views.text import markdown, text
 
 WIDTHS = (1280, 640, 480, 360)
 
@@ -58,7 +60,6 @@ def test_a_block_becomes_the_root_by_click_and_escape_goes_back(screen: Screen) 
 
 
 def test_parts_are_found_and_told_with_their_paths(screen: Screen) -> None:
-    """The key / jumps to the search; what is found is listed, the largest first."""
     page = screen.mount(blamed())
     page.get_by_role("application").press("/")
 
@@ -70,7 +71,6 @@ def test_parts_are_found_and_told_with_their_paths(screen: Screen) -> None:
 
 
 def test_a_card_tells_what_is_known_of_a_part(screen: Screen) -> None:
-    """Path, type, bytes in-band and out-of-band, share, time, state and note."""
     page = screen.mount(blamed())
 
     page.get_by_role("application").hover(position={"x": 8, "y": 66})
@@ -201,6 +201,32 @@ def test_no_label_of_a_sweep_covers_another(screen: Screen, count: int) -> None:
         assert "not compared" in page.locator(".jsp-legend").first.inner_text()
 
 
+#: Of each document, what stands in the columns that add up, of stages and of runs.
+_NUMBERS = """(roots) => roots.map((root) => [...root.querySelectorAll(":scope td.jsp-number")]
+  .filter((cell) => cell.matches(":is(.jsp-waterfall, .jsp-sweep) :not([class*=jsp-column-]), "
+    + ".jsp-column-share") && cell.checkVisibility() && !cell.closest(".jsp-replay"))
+  .map((cell) => cell.textContent.replaceAll("\\u00a0", " ")))"""
+
+
+@pytest.mark.parametrize("kind", ["trace", "sweep", "anatomy"])
+def test_real_documents_can_be_read_and_have_the_numbers_of_python(
+    screen: Screen, kind: str
+) -> None:
+    """All of a kind on one page: no label on another one, and no number that the text has not."""
+    real = [each for each in real_documents().values() if bundle_for(each) == kind]
+    page = screen.mount(*real)
+    for width in (360, 800, 1100):
+        screen.look("light", width)
+
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        assert page.evaluate(_COVERED) == []
+    shown = screen.drawn(len(real)).evaluate_all(_NUMBERS)
+    assert sum(map(len, shown)) > len(real) or kind == "anatomy"
+    for document, numbers in zip(map(from_document, real), shown, strict=True):
+        said = text(document, width=400) + markdown(document) + "–"  # noqa: RUF001
+        assert [each for each in numbers if each.strip("()") not in said] == []
+
+
 def test_the_network_slider_steps_through_links_by_keyboard(screen: Screen) -> None:
     """Off, 10 Mbit/s, and so on; the wire is marked as predicted, in the bars and in words."""
     page = screen.mount(sized_sweep(), view="sweep")
@@ -232,7 +258,6 @@ def test_ten_thousand_parts_are_drawn_and_paged(screen: Screen) -> None:
 def test_jupyterlab_draws_an_anatomy_from_a_saved_notebook(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
-    """No kernel, no trust: the renderer of the extension has every view."""
     outputs = [output({MIME_TYPE: document}, {}) for document in (blamed(), chunk_sweep())]
     write_notebook(jupyter_root / "blame.ipynb", [code_cell("%serprof --blame job", *outputs)])
 

@@ -80,7 +80,6 @@ def test_a_widget_draws_the_document_and_grows(
 def test_a_live_view_leaves_the_document_and_nothing_else(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
-    """What is saved is readable without a kernel: the widget is gone."""
     path = jupyter_root / "growing.ipynb"
     write_notebook(path, [code_cell(LIVE)])
     screen.open_lab(jupyter, path.name)

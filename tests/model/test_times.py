@@ -22,6 +22,7 @@ from jupyter_serprof.model.sweep import groups_of, groups_text, middle_ns, middl
 from jupyter_serprof.model.units import format_ns, format_share
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.figure import sheet_of
+from jupyter_serprof.views.flat import rows_of
 from jupyter_serprof.views.kit.sheet import Label
 from jupyter_serprof.views.sweep.runs import parts_of, runs_of
 from jupyter_serprof.views.text import markdown, text
@@ -162,6 +163,10 @@ def test_each_number_said_of_a_trace_stands_in_its_table(
     for line, (form, table) in product(made.lines, below(trace).items()):
         is_sum = line.kind == "more" and form == "markdown"  # which folds nothing
         assert is_sum or line.share_text in table or line.share_text == "0", form
+    digits = {name: ns for _, name, _, _, _, ns, *_ in rows_of(trace, "summary").lines}
+    for line in table_of(trace, None).lines:
+        own = float(line.self_text.replace(",", "")) * _UNITS[made.unit]
+        assert line.kind != "stage" or abs(own - digits[line.title]) <= digit
     assert said_times
     for low, high in map(_range, said_times):
         assert any(low - digit <= ns <= high + digit for ns in shown), trace.summary.headline

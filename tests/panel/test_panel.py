@@ -136,7 +136,6 @@ def test_stop_keeps_what_was_measured_and_resume_goes_on_with_the_same() -> None
 
 
 def test_a_stop_before_the_first_point_leaves_nothing_and_can_be_resumed() -> None:
-    """No empty document takes the place of the one before."""
     seen = Watched()
     seen.runner.start(Points)
 
@@ -169,7 +168,6 @@ def test_what_ends_a_point_keeps_those_before_it(
 
 
 def test_a_job_that_cannot_be_made_is_told() -> None:
-    """As a bad choice; the next one works."""
     seen, gone = Watched(), "there is no variable x any more. Press Refresh"
 
     seen.runner.start(Mock(side_effect=UsageError(gone)))
@@ -199,7 +197,6 @@ def test_an_interrupt_between_two_points_is_not_lost() -> None:
 
 
 def test_a_picture_that_cannot_be_drawn_is_told() -> None:
-    """For example a full disk behind --save."""
     turns, ended = Later(), Mock(side_effect=OSError("disk full"))
     runner = Runner(turns, grew=lambda _: None, ended=ended, changed=lambda: None)
 
@@ -363,7 +360,6 @@ def test_the_buttons_follow_the_state() -> None:
 
 
 def test_an_error_is_shown_as_text() -> None:
-    """Markup in a message stays text."""
     opened = Open()
     opened.offer.start = lambda _: Points(wrong=ValueError("<b>"))  # type: ignore[method-assign, assignment]  # a job as well
 
@@ -511,7 +507,6 @@ def test_what_has_no_rows_makes_the_round_trip() -> None:
 
 
 def test_a_variable_that_is_gone_is_told() -> None:
-    """Deleted between the look and the click."""
     offer = SizeOffer(dict)
 
     with pytest.raises(UsageError, match=r"no variable x any more.*Press Refresh"):

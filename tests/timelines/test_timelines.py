@@ -79,7 +79,6 @@ def test_a_task_stream_of_dask_becomes_execution_transfer_and_spill() -> None:
 
 
 def test_what_is_private_is_left_out() -> None:
-    """No addresses, no ids of threads or tasks."""
     texts = [json.dumps(to_document(loaded(path))) for path in (RAY, DASK)]
 
     for word in ("192.0.2", "14000000000000", "00ff", "tcp:", "stimulus"):
@@ -153,7 +152,6 @@ def test_a_file_that_is_no_timeline_is_no_traceback(tmp_path: Path, text: str) -
 
 
 def test_a_document_of_ours_that_is_damaged_says_so_itself(tmp_path: Path) -> None:
-    """It is not taken for a timeline."""
     path = tmp_path / "x.serprof.json"
     path.write_text('{"format": "serprof.trace", "version": 99, "traceEvents": []}', "utf-8")
 

@@ -36,7 +36,6 @@ def _written_bytes(doc: Trace | Sweep) -> int:
 
 
 def test_an_output_has_text_a_picture_and_the_document() -> None:
-    """Every front end finds something to show; none of it is HTML or script."""
     trace = make_put_get()
 
     data, _ = bundle(trace)
@@ -60,7 +59,6 @@ def test_the_metadata_says_size_and_meaning_of_the_picture() -> None:
 
 
 def test_a_view_is_handed_to_the_front_end() -> None:
-    """The front end opens with the view that was asked for."""
     _, metadata = bundle(make_put_get(), view="table")
 
     assert metadata[MIME_TYPE] == {"view": "table"}
@@ -79,14 +77,12 @@ def test_an_output_with_up_to_60_rows_is_at_most_40_kb(count: int) -> None:
 
 
 def test_usual_outputs_are_far_below_40_kb() -> None:
-    """A put and get, and a round trip, leave room for what a real run adds."""
     assert _written_bytes(make_put_get()) <= 30_000
     assert _written_bytes(make_sweep()) <= 36_000
     assert _written_bytes(make_empty()) <= 10_000
 
 
 def test_rows_of_many_pieces_stay_within_the_bound() -> None:
-    """A loop with thousands of calls has an output as small as a single call."""
     pieces = tuple((at * MS, MS // 3) for at in range(64))
     trace = make_many(20)
     assert trace.waterfall is not None

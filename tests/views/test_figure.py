@@ -10,6 +10,7 @@ from dask_samples import computation, several
 from hypothesis import given, settings
 from PIL import Image
 from pythons import python
+from real import real_documents
 from size_samples import make_sizes
 from strategies import sweeps, traces
 from test_text import (
@@ -23,7 +24,7 @@ from test_text import (
     make_trace,
 )
 
-from jupyter_serprof.model import Limits, Sweep, Trace
+from jupyter_serprof.model import Limits, Sweep, Trace, from_document
 from jupyter_serprof.views.figure import alt_text, figure, png, sheet_of, svg
 from jupyter_serprof.views.kit.raster import _font, measure
 from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet, Stroke
@@ -51,15 +52,18 @@ def test_labels_neither_overlap_nor_leave_the_picture(doc: Trace | Sweep) -> Non
     _check_labels(sheet_of(doc, is_brief=True))
 
 
+@pytest.mark.parametrize("stored", [pytest.param(d, id=n) for n, d in real_documents().items()])
+def test_labels_of_a_real_document_can_be_read(stored: dict[str, object]) -> None:
+    _check_labels(sheet_of(from_document(stored)))
+
+
 @settings(max_examples=40)
 @given(traces() | sweeps())
 def test_labels_of_any_document_can_be_read(doc: Trace | Sweep) -> None:
-    """No document raises, and none makes a label cover another one."""
     _check_labels(sheet_of(doc))
 
 
 def test_a_memcpy_of_next_to_no_speed_is_drawn() -> None:
-    """A file may hold any number: a share of it is larger than a float."""
     slow = replace(make_put_get(), limits=Limits(memcpy_bytes_per_s=5e-324))
 
     _check_labels(sheet_of(slow))
@@ -82,7 +86,6 @@ def test_labels_of_many_ways_can_be_read(count: int) -> None:
 
 @documents
 def test_boxes_stay_on_the_sheet(doc: Trace | Sweep) -> None:
-    """Nothing is clipped at an edge, and what is there has at least one pixel."""
     sheet = sheet_of(doc)
 
     for box in _boxes(sheet):
@@ -103,7 +106,6 @@ def test_a_bar_stands_at_its_true_time() -> None:
 
 
 def test_a_stage_that_is_smaller_than_a_pixel_is_still_there() -> None:
-    """A picture never hides what was measured."""
     rows = (make_row("pickle.dumps", 500 * MS, 1_000), make_row("ray.store", 0, 400 * MS))
 
     sheet = sheet_of(make_trace(rows, 10_000 * MS))
@@ -113,7 +115,6 @@ def test_a_stage_that_is_smaller_than_a_pixel_is_still_there() -> None:
 
 
 def test_further_stages_are_drawn_as_one_row_that_keeps_the_sum() -> None:
-    """A picture with fewer rows still adds up to the wall time."""
     trace = make_many(60)
 
     texts = [label.text for label in _labels(sheet_of(trace, most_rows=8))]
@@ -136,7 +137,6 @@ def test_a_brief_picture_is_smaller_and_keeps_the_times(doc: Trace | Sweep) -> N
 
 
 def test_the_guide_line_of_one_memcpy_crosses_no_label() -> None:
-    """The line that says how long one copy takes never runs through a word."""
     sheet = sheet_of(make_sweep())
 
     guides = {mark.x0 for mark in sheet.marks if isinstance(mark, Rule) and mark.is_dotted}
@@ -176,7 +176,6 @@ def test_the_bar_of_a_computation_has_the_colours_of_its_stages() -> None:
 
 
 def test_a_wait_inside_of_a_heading_is_grey_and_as_heavy_as_work() -> None:
-    """Most of a stage is seen as most of it, whether it worked or waited."""
     rows = (
         make_row("dask.communicate.batch", 0, 80 * MS),
         make_row("dask.communicate.wire", 80 * MS, 20 * MS),
@@ -203,7 +202,6 @@ def test_a_picture_says_which_tables_there_are() -> None:
 
 
 def test_a_dark_picture_has_the_same_layout_on_near_black() -> None:
-    """Only the colours change with the theme; those of the families stay."""
     light, dark = sheet_of(make_put_get()), sheet_of(make_put_get(), dark=True)
 
     assert [label.text for label in _labels(light)] == [label.text for label in _labels(dark)]
@@ -221,7 +219,6 @@ def test_a_dark_picture_has_the_same_layout_on_near_black() -> None:
 def test_a_png_is_small_and_exact_in_its_colours(
     doc: Trace | Sweep, names: tuple[str, ...], most_bytes: int
 ) -> None:
-    """The colours of families and transports are the same in every output."""
     picture, colors = png(doc), FAMILY_COLORS | WAY_COLORS
 
     pixels = Image.open(BytesIO(picture)).convert("RGB")
@@ -234,12 +231,10 @@ def test_a_png_is_small_and_exact_in_its_colours(
 
 @documents
 def test_pictures_are_the_same_bytes_every_time(doc: Trace | Sweep) -> None:
-    """A notebook that is run again has no difference where nothing differs."""
     assert png(doc) == png(doc)
 
 
 def test_an_svg_is_the_same_bytes_every_time_and_carries_no_date() -> None:
-    """The same document gives the same file, wherever and whenever it is drawn."""
     drawn = svg(make_put_get())
 
     assert drawn == svg(make_put_get())
@@ -248,7 +243,6 @@ def test_an_svg_is_the_same_bytes_every_time_and_carries_no_date() -> None:
 
 
 def test_a_figure_can_be_drawn_and_saved_by_matplotlib() -> None:
-    """Who wants to change or print the picture gets a real figure."""
     drawn = figure(make_sweep())
 
     content = BytesIO()
@@ -288,7 +282,6 @@ def test_matplotlib_of_the_user_stays_as_it_is(code: str) -> None:
 
 
 def test_the_alternative_text_says_what_the_picture_says() -> None:
-    """Who does not see the picture hears its headline and its largest parts."""
     said = alt_text(make_put_get())
 
     assert said.startswith("1.21 s: 80 % is copying 800 MB into the store")

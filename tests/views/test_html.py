@@ -27,7 +27,6 @@ def small() -> Trace:
 
 @pytest.mark.parametrize("name", ["trace.v1", "sweep.v1", "trace.v1.packed"])
 def test_the_whole_document_is_in_the_page(name: str) -> None:
-    """A page is a saved document too: what went in can be read out again."""
     doc = load(DATA / f"{name}.serprof.json")
 
     assert [from_document(json.loads(text)) for text in EMBEDDED.findall(html(doc))] == [doc]
@@ -50,7 +49,6 @@ def test_the_policy_allows_one_script_and_no_request() -> None:
 
 
 def test_no_text_ends_the_element_that_it_stands_in() -> None:
-    """A name may hold anything; in the page it is text."""
     doc = replace(small(), name=BREAKOUT, producer=BREAKOUT)
 
     written = html(doc)
@@ -81,7 +79,6 @@ def test_a_reader_without_scripts_gets_text_and_picture() -> None:
 
 
 def test_a_picture_that_cannot_be_drawn_leaves_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No picture must not cost the page."""
     monkeypatch.setattr(page, "png", Mock(side_effect=OSError("no fonts")))
 
     written = html(small())
@@ -93,7 +90,6 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_text(monkeypatch: pytest.Monk
 def test_a_source_tree_without_its_front_end_says_what_to_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Not a traceback about a missing file."""
     monkeypatch.setattr(page, "kind_of", lambda _: "missing")
 
     with pytest.raises(DocumentError, match="uv sync"):
@@ -101,7 +97,6 @@ def test_a_source_tree_without_its_front_end_says_what_to_run(
 
 
 def test_save_writes_a_page(tmp_path: Path) -> None:
-    """``sp.save(doc, "x.html")``."""
     save(small(), tmp_path / "x.html")
 
     assert (tmp_path / "x.html").read_text("utf-8") == html(small())

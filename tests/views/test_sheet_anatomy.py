@@ -55,7 +55,6 @@ def test_a_large_tree_is_cut_and_says_so() -> None:
 
 
 def test_what_cannot_be_pickled_has_the_colour_of_a_warning() -> None:
-    """It is found at a glance among parts that are larger."""
     sheet = drawn(anatomy(part(".weights", 900), part(".lock", 5, "unpicklable")))
 
     [lock] = [mark for mark in sheet.marks if isinstance(mark, Label) and mark.text == ".lock"]

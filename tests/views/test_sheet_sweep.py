@@ -31,7 +31,6 @@ def lines_of(sheet: Sheet, color: str, *, dotted: bool = False) -> list[Stroke]:
 @pytest.mark.parametrize("doc", [make_sizes(), make_chunks()], ids=["sizes", "chunks"])
 @pytest.mark.parametrize("is_brief", [True, False])
 def test_labels_can_be_read(doc: Sweep, is_brief: bool) -> None:
-    """No word covers another one or leaves the picture."""
     sheet = sheet_of(doc, is_brief=is_brief)
 
     _check_labels(sheet)
@@ -49,7 +48,6 @@ def test_any_sweep_over_sizes_is_drawn(sweep: Sweep) -> None:
 
 
 def test_both_axes_are_logarithmic() -> None:
-    """Ten times the size is as far everywhere, ten times the time is as high."""
     stored = lines_of(sheet_of(make_sizes()), ORANGE)[0].points
     behind = lines_of(sheet_of(make_sizes()), PURPLE)[1].points
 
@@ -64,7 +62,6 @@ def test_both_axes_are_logarithmic() -> None:
 
 
 def test_a_line_ends_where_measurements_end_and_does_not_cross_a_break() -> None:
-    """Between two pieces there is a gap."""
     sheet = sheet_of(make_sizes())
     first, second = lines_of(sheet, PURPLE)
 
@@ -136,7 +133,6 @@ def test_the_best_chunk_is_a_band_over_its_interval() -> None:
 
 
 def test_matplotlib_draws_the_same_lines() -> None:
-    """A figure and an SVG have what the PNG has."""
     drawn = figure(make_sizes())
 
     axes = drawn.axes[0]
@@ -146,7 +142,6 @@ def test_matplotlib_draws_the_same_lines() -> None:
 
 
 def test_the_alternative_text_says_where_the_lines_end() -> None:
-    """Who does not see the picture hears the sizes and the last times."""
     said = alt_text(make_sizes())
 
     assert "Time over 5 sizes, 1.00 kB to 10.0 MB, of 2 variants: " in said

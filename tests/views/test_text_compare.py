@@ -28,7 +28,6 @@ def test_small_ratios_keep_two_digits(ratio: float, said: str) -> None:
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
 def test_no_line_is_wider_than_asked(columns: int) -> None:
-    """Names from anywhere, on any terminal."""
     long = replace(PICKLE, title="ジ" * 60, reason="within noise (±24.9 %)", verdict="cannot tell")
     found = replace(FOUND, before="x" * 90 + "\x1b[31m", changes=(COLD, *FOUND.changes, long))
 

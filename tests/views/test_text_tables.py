@@ -78,7 +78,6 @@ def test_of_tables_of_one_kind_the_two_that_hold_most_are_shown() -> None:
 
 
 def test_an_empty_table_is_not_mentioned() -> None:
-    """A title alone says nothing."""
     trace = replace(make_put_get(), tables=(tasks_table(),))
 
     assert list(table_blocks(trace, 100)) == []

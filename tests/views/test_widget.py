@@ -37,7 +37,6 @@ def shell(monkeypatch: pytest.MonkeyPatch, **attributes: object) -> None:
 
 
 def test_a_program_has_no_front_end() -> None:
-    """Plain Python, where nobody can see a widget."""
     program = "from jupyter_serprof.views.notebook.widget import front_end; print(front_end())"
     assert python(program) == "none\n"
 
@@ -107,13 +106,11 @@ def test_each_document_has_its_widget_and_show_replaces_it() -> None:
 
 
 def test_a_widget_of_an_unknown_view_is_refused() -> None:
-    """The names are those of ``text.VIEWS``."""
     with pytest.raises(UsageError):
         widget_for(small(), view="pie")
 
 
 def test_a_live_view_loads_no_library_that_is_measured() -> None:
-    """A first-use import stays in the cold run of the transport that it belongs to."""
     program = (
         "import sys; from jupyter_serprof.testing import make_trace\n"
         "from jupyter_serprof.views.notebook import live\n"

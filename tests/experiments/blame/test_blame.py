@@ -40,15 +40,15 @@ def unpicklable(anatomy: Anatomy) -> dict[str, str]:
     [
         (
             {f"k{i}": np.zeros(10_000) for i in range(8)},
-            "8 ndarray float64 (10000,) at `x[*]` are 100 % of 640 kB, 80.0 kB each",
+            "8 ndarray float64 `(10000,)` at `x[*]` are 100 % of 640 kB, 80.0 kB each",
         ),
         (
             Model(layers=[Model(w=np.zeros(10_000), b=np.zeros(10)) for _ in range(12)], name="m"),
-            "12 ndarray float64 (10000,) at `x.layers[*].w` are 99.9 % of 962 kB, 80.0 kB each",
+            "12 ndarray float64 `(10000,)` at `x.layers[*].w` are 99.9 % of 962 kB, 80.0 kB each",
         ),
         (
             {i: {j: np.zeros(5_000) for j in "abc"} for i in range(6)},
-            "18 ndarray float64 (5000,) at `x[*][*]` are 100 % of 720 kB, 40.0 kB each",
+            "18 ndarray float64 `(5000,)` at `x[*][*]` are 100 % of 720 kB, 40.0 kB each",
         ),
         (
             {"a": np.zeros(10_000), "b": np.zeros(7_000), "c": "small"},
@@ -57,7 +57,7 @@ def unpicklable(anatomy: Anatomy) -> dict[str, str]:
         ([{"a": i} for i in range(5_000)], "5,000 dict at `x[0..4,999]` are 99.9 % of"),
         (
             {f"k{i}": np.zeros(10 if i else 10_000) for i in range(8)},
-            '`x["k0"]` is 99 % of 80.8 kB, ndarray float64 (10000,)',
+            '`x["k0"]` is 99 % of 80.8 kB, ndarray float64 `(10000,)`',
         ),
         (
             {"a": np.zeros(10_000), "b": np.zeros(10_000, "i4"), "c": "t" * 50_000},

@@ -23,7 +23,7 @@ def test_an_embedded_object_is_opened_from_the_argument_on() -> None:
     [anatomy] = found.anatomies
     assert anatomy.name.endswith(" -> <dict>")
     assert anatomy.out_of_band_bytes == 4_000_000
-    said = '<dict>["model"][1]` is 100 % of 4.00 MB, ndarray float64 (500000,)'
+    said = '<dict>["model"][1]` is 100 % of 4.00 MB, ndarray float64 `(500000,)`'
     assert blame_sentence(anatomy).endswith(said)
     assert found.summary is not None
     assert any("4.00 MB" in fact for fact in found.summary.details)
