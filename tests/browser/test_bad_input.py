@@ -105,7 +105,6 @@ BAD: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_document_is_told_or_drawn_without_an_exception(screen: Screen, name: str) -> None:
-    """Every view of it, with all that opens in it."""
     document, sentence = BAD[name]
 
     page = screen.mount(document)
@@ -196,7 +195,6 @@ def lanes_of(screen: Screen) -> None:
 
 
 def test_a_file_of_50_mb_is_drawn(screen: Screen, jupyter: str, jupyter_root: Path) -> None:
-    """The rows at once, the lanes on demand, and no complaint."""
     one = {"parent": -1, "stage": 2, "lane": 0, "name": 2, "size_bytes": 8_000_136}
     count = HUGE_BYTES // len(json.dumps([*one.values(), 10**9, 10**3]))
     columns: dict[str, list[int]] = {key: [value] * count for key, value in one.items()}
@@ -213,7 +211,6 @@ def test_a_file_of_50_mb_is_drawn(screen: Screen, jupyter: str, jupyter_root: Pa
 
 
 def test_an_output_of_50_mb_is_drawn(screen: Screen, jupyter: str) -> None:
-    """In a notebook, beside the side panel that lists it."""
     page = screen.open_lab(jupyter, "live.ipynb", anew=True)
     page.locator(".jp-CodeCell").nth(1).wait_for()
     count = 1_200_000

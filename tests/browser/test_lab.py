@@ -86,7 +86,6 @@ def test_stages_of_a_cell_replace_the_other_magic_and_run(screen: Screen, jupyte
 def test_the_side_panel_lists_jumps_pins_and_compares(
     screen: Screen, jupyter: str, host: str
 ) -> None:
-    """All profiles of a notebook at hand, read from its outputs."""
     page = opened(screen, host, jupyter, "saved.ipynb")
     screen.drawn(1)
 

@@ -20,7 +20,6 @@ def open_in(screen: Screen, host: str, jupyter: str, name: str) -> None:
 def test_a_saved_untrusted_notebook_is_drawn_and_asks_nobody_else(
     screen: Screen, jupyter: str, host: str
 ) -> None:
-    """Whoever gets the file sees the picture at once, before trusting it."""
     open_in(screen, host, jupyter, "saved.ipynb")
 
     screen.drawn(3)
@@ -34,7 +33,6 @@ def test_a_saved_untrusted_notebook_is_drawn_and_asks_nobody_else(
 def test_without_our_extension_there_is_a_picture_and_no_error(
     screen: Screen, bare_jupyter: str
 ) -> None:
-    """A colleague who has installed nothing sees the PNG."""
     page = screen.open_lab(bare_jupyter, "saved.ipynb")
 
     picture = page.locator(".jp-OutputArea img[src^='data:image/png']").first

@@ -46,7 +46,6 @@ def blamed(count: int = 0) -> dict[str, Any]:
 
 
 def test_a_block_becomes_the_root_by_click_and_escape_goes_back(screen: Screen) -> None:
-    """The trail above the icicle says where one is; the tree follows."""
     page = screen.mount(blamed())
     icicle = page.get_by_role("application")
     trail = page.get_by_label("Path of what is shown")

@@ -119,7 +119,6 @@ def test_a_job_is_measured_turn_by_turn_and_ends_as_a_document() -> None:
 
 
 def test_stop_keeps_what_was_measured_and_resume_goes_on_with_the_same() -> None:
-    """Nothing is measured twice, and nothing after the stop."""
     seen, job = Watched(), Points(5)
     seen.runner.start(lambda: job)
     seen.turns.turn(2)
@@ -275,7 +274,6 @@ class Open:
 
 
 def test_the_panel_offers_what_works_and_says_why_the_rest_does_not() -> None:
-    """Greyed, each reason once, and as text: nothing of a title is markup."""
     choice = Open().panel.choice
 
     assert choice.source.options == (("x: ndarray", "x"), ("d: dict", "d"))
@@ -289,7 +287,6 @@ def test_the_panel_offers_what_works_and_says_why_the_rest_does_not() -> None:
 
 
 def test_what_is_chosen_is_what_is_measured() -> None:
-    """Each control changes the plan and the line of code."""
     opened = Open()
     choice = opened.panel.choice
 
@@ -306,7 +303,6 @@ def test_what_is_chosen_is_what_is_measured() -> None:
 
 
 def test_what_ends_it_changes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Label, bound and number in one message: whoever sees the label can type."""
     choice = Open().panel.choice
     sent: list[set[str]] = []
     monkeypatch.setattr(
@@ -444,7 +440,6 @@ def test_rows_of_unknown_size_are_chosen_by_their_number() -> None:
 
 
 def test_a_generator_is_bounded_by_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No size that does not fit can be chosen, and the words say why."""
     monkeypatch.setattr(
         "jupyter_serprof.experiments.engine.machine.available_bytes", lambda: 100_000_000
     )
@@ -456,7 +451,6 @@ def test_a_generator_is_bounded_by_the_memory(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_code_of_a_generator_gives_the_same_sweep() -> None:
-    """It can be pasted: names are those of sp.sweep."""
     plan = Plan("generator:dicts", ("pickle", "ray"), 1e3, 1e5, 3, budget_s=60.0)
 
     code = SizeOffer(dict).code(plan)

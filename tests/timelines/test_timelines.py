@@ -121,7 +121,6 @@ def test_a_stream_that_was_never_saved_is_taken_as_it_is() -> None:
 def test_a_damaged_timeline_is_an_error_with_what_is_wrong(
     tmp_path: Path, data: Any, said: str
 ) -> None:
-    """One sentence, and what would do; also where it is loaded as a document."""
     path = tmp_path / "damaged.json"
     path.write_text(json.dumps(data), "utf-8")
 
@@ -139,7 +138,6 @@ def test_a_damaged_timeline_is_an_error_with_what_is_wrong(
 
 @pytest.mark.parametrize("text", ['[{"cat": "task:ex', "\x00", "{}", "3", '"x"', "[" * 100_000])
 def test_a_file_that_is_no_timeline_is_no_traceback(tmp_path: Path, text: str) -> None:
-    """Cut off, empty, something else, nested without end."""
     path = tmp_path / "x.json"
     path.write_text(text, "utf-8")
 
@@ -193,7 +191,6 @@ def test_what_we_write_for_perfetto_holds_all_spans_and_is_no_document(tmp_path:
 
 
 def test_events_of_one_thread_nest(tmp_path: Path) -> None:
-    """Viewers draw wrong pictures of events that overlap without nesting."""
     spans = [("ray.execute", "worker 1", at % 7 / 3, 1 + at % 5) for at in range(40)]
     sp.save(make_trace(spans), tmp_path / "x.trace.json")
 

@@ -140,7 +140,6 @@ def test_an_output_of_100_000_dask_tasks_is_at_most_250_kb() -> None:
 
 
 def test_of_a_long_table_the_largest_rows_are_embedded() -> None:
-    """Those that took most of the time, and a note that there are more."""
     tasks = tasks_table(*((f"f{at}", 1, at * MS, 8) for at in range(300)))
 
     shown = embedded(replace(make_put_get(), tables=(tasks,)))
@@ -172,7 +171,6 @@ def test_of_very_many_computations_the_largest_are_embedded_and_the_others_as_on
 
 
 def test_of_many_tables_of_one_kind_those_that_hold_most_are_embedded() -> None:
-    """One graph for each of a hundred computations would fill the output."""
     graphs = [graph_table((f"f{at}", "", at, 1)) for at in range(100)]
 
     shown = embedded(replace(make_put_get(), tables=tuple(graphs)))

@@ -71,7 +71,6 @@ def test_a_memcpy_of_next_to_no_speed_is_drawn() -> None:
 
 @pytest.mark.parametrize("count", range(2, 9))
 def test_labels_of_many_ways_can_be_read(count: int) -> None:
-    """However many lines end at one place; each has a colour of its own."""
     sizes = make_sizes()
     ways = [replace(sizes.variants[0], key=f"way{i}", title=f"way {i}") for i in range(count)]
     own = [point for point in sizes.points if point.variant == "pickle"]

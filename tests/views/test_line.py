@@ -95,7 +95,6 @@ def test_how_to_stop_it_stands_beside_the_line(
 
 
 def test_in_a_terminal_one_line_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And taken away at the end; where nobody looks nothing is written."""
     terminal, live = StringIO(), Live()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("COLUMNS", "61")

@@ -88,7 +88,6 @@ def _between(line: str, start: int, end: int) -> str:
 def test_markdown_and_csv_hold_each_cell_as_it_is(
     given_table: tuple[list[Column], tuple[str, ...]],
 ) -> None:
-    """A bar in a cell ends no cell of Markdown; a comma ends none of CSV."""
     columns, _ = given_table
     heads = [column.head for column in columns]
     lines = list(zip(*(column.cells for column in columns), strict=True))

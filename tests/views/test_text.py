@@ -311,7 +311,6 @@ def test_what_is_no_stream_is_no_terminal(monkeypatch: pytest.MonkeyPatch, stdou
 def test_an_output_of_a_shell_has_the_width_of_its_terminal(
     monkeypatch: pytest.MonkeyPatch, doc: Trace | Sweep
 ) -> None:
-    """Plain IPython prints the text of the bundle."""
     monkeypatch.setattr("jupyter_serprof.views.notebook.bundle.screen_width", lambda: 60)
 
     data, _ = bundle(doc)
@@ -321,7 +320,6 @@ def test_an_output_of_a_shell_has_the_width_of_its_terminal(
 
 
 def test_text_needs_neither_numpy_nor_a_plotting_library() -> None:
-    """A terminal or a log gets its text without loading what it cannot use."""
     loaded = set(python("import sys, jupyter_serprof.views.text; print(*sys.modules)").split())
 
     assert not {"matplotlib", "numpy", "PIL", "ray", "dask"} & loaded

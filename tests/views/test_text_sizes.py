@@ -72,7 +72,6 @@ def grouped() -> Sweep:
 
 
 def test_the_name_of_what_was_asked_for_is_text() -> None:
-    """In the head of its column: nothing in it moves the cursor."""
     said = text(replace(SIZES, parameter="a\x1fb"))
 
     assert all(line.isprintable() for line in said.split("\n"))

@@ -48,7 +48,6 @@ def one_cell(value: Scalar, unit: str) -> str:
     ],
 )
 def test_values_are_printed_as_people_read_them(value: Scalar, unit: str, said: str) -> None:
-    """Units and digits of the rest of the output; unknown is not zero."""
     assert one_cell(value, unit) == said
 
 

@@ -52,7 +52,6 @@ def test_a_program_has_no_front_end() -> None:
 def test_the_shell_tells_the_front_end(
     monkeypatch: pytest.MonkeyPatch, attributes: dict[str, object], expected: str
 ) -> None:
-    """A kernel does not know who looks at it, but VS Code leaves a name."""
     shell(monkeypatch, **attributes)
 
     assert front_end() == expected
@@ -82,7 +81,6 @@ def test_only_front_ends_without_our_extension_get_a_widget(
 
 
 def test_a_widget_carries_the_document_and_says_it_in_words() -> None:
-    """What a notebook that nobody trusts shows of a widget is its text."""
     made = widget_for(small(), view="waterfall")
     data, _ = made._repr_mimebundle_()
 
@@ -92,7 +90,6 @@ def test_a_widget_carries_the_document_and_says_it_in_words() -> None:
 
 
 def test_each_document_has_its_widget_and_show_replaces_it() -> None:
-    """The classes are made at first use; each brings the views it needs."""
     made = widget_for(sweep())
 
     made.show(small())
