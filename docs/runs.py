@@ -1,9 +1,9 @@
 """Record small runs as a reader would type them, and keep their documents for tests.
 
-uv run --group corpus python docs/runs.py [PARTS OF NAMES]    # writes documents/runs/NAME.json.gz
+uv run --group corpus python docs/runs.py [PARTS OF NAMES]    # writes tests/data/runs/NAME.json.gz
 
 Together with the documents of findings and the outputs of the notebooks they are what is looked at
-when words or pictures change: tests/views/test_real.py, tests/browser/test_real.py.
+when words or pictures change: tests/support/real.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jupyter_serprof.model import Sweep, Trace, from_document, to_document
 from jupyter_serprof.model.document import MIME_TYPE
 from tests.corpus.clusters import settle, start
 
-HERE = ROOT / "docs/documents/runs"
+HERE = ROOT / "tests/data/runs"
 _OF_DASK = "%graphstages --sweep chunk=250:2000:4 "
 _WAYS = "%serprof --sweep n=1e3:1e6:5 --transports pickle,pickle-oob,ray "
 _RAY, _DASK = "import ray\n", "import dask, dask.array as da, dask.dataframe as dd\n"

@@ -163,7 +163,8 @@ def test_each_number_said_of_a_trace_stands_in_its_table(
     for line, (form, table) in product(made.lines, below(trace).items()):
         is_sum = line.kind == "more" and form == "markdown"  # which folds nothing
         assert is_sum or line.share_text in table or line.share_text == "0", form
-    digits = {name: ns for _, name, _, _, _, ns, *_ in rows_of(trace, "summary").lines}
+    rows = rows_of(trace, "summary").lines
+    digits = {name: float(ns or 0) for _, name, _, _, _, ns, *_ in rows}
     for line in table_of(trace, None).lines:
         own = float(line.self_text.replace(",", "")) * _UNITS[made.unit]
         assert line.kind != "stage" or abs(own - digits[line.title]) <= digit

@@ -13,10 +13,10 @@ ROOT = Path(__file__).parents[2]
 
 def real_documents() -> dict[str, dict[str, Any]]:
     """Return them by name, as they are stored."""
-    kept = ROOT / "docs/documents"
-    found = {path.stem: json.loads(path.read_text("utf-8")) for path in kept.glob("*.json")}
-    runs = {path.stem: gzip.decompress(path.read_bytes()) for path in kept.glob("runs/*.gz")}
-    found |= {name: json.loads(text) for name, text in runs.items()}
+    texts = {path.stem: path.read_bytes() for path in ROOT.glob("docs/documents/*.json")}
+    kept = ROOT.glob("tests/data/runs/*.gz")
+    texts |= {path.stem: gzip.decompress(path.read_bytes()) for path in kept}
+    found = {name: json.loads(text) for name, text in texts.items()}
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
         found |= {f"{path.stem}-{at}": each for at, each in enumerate(_outputs(path))}
     return found
