@@ -114,10 +114,8 @@ def matters(left_ns: Sequence[int], right_ns: Sequence[int], cost_ns: float = 0)
     From five runs on the slowest one is left out, where the machine was busy meanwhile. Of the
     others the test of Mann and Whitney decides, at 1 %; fewer than five on a side have to be apart
     altogether, by a larger ratio than those of either or with middle ones of three times the other,
-    two runs by the square of both. Runs of the same work, in turns on a busy machine (pickles of
-    8 us to 94 ms; 40 to 1500 comparisons of 2 to 15 runs): told apart in 0 to 1.4 % (two against
-    two 2.3 %), by quartiles that do not overlap in 1 to 12 %. Twice the work is told of in 81 to
-    100 % from three runs on, also with a run of five times its time from five on.
+    two runs by the square of both. Runs of the same work, in turns on a busy machine, were told
+    apart in 0 to 1.4 % (two against two 2.3 %), twice the work in 81 to 100 % from three runs on.
     """
     faster, slower = sorted((left_ns, right_ns), key=middle_ns)
     gap = math.log(max(1, middle_ns(slower)) / max(1, middle_ns(faster)))

@@ -29,11 +29,12 @@ def in_band(
     copied: int | None, form: str = "strided", elements: int | None = 1, **look: object
 ) -> Trace:
     """Return a put whose pickle holds so many bytes."""
+    outer = {"element_type": look.pop("element_type", "ndarray")}
     return make_trace(
         [
             ("ray.store", CALLER, 0, 10, copied),
             ("ray.msgpack", CALLER, 0.1, 5, None, 0, {"value_type": "ndarray", "array_form": form}),
-            ("ray.pickle", CALLER, 0.2, 4.8, None, 1, {"elements": elements}),
+            ("ray.pickle", CALLER, 0.2, 4.8, None, 1, {"elements": elements, **outer}),
             ("ray.pickle", CALLER, 0.3, 4, copied, 2, {"in_band_bytes": copied, **look}),
         ]
     )
@@ -428,6 +429,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     "pickle.in-band-copy": [
         (in_band(999_999), in_band(1_000_000)),
         (in_band(2_000_000, "", 10_000), in_band(2_000_000, "", 9_999)),
+        (in_band(9), in_band(9, element_type="TextIOWrapper")),
         (dumped((9, 0), gathered_bytes=3_999_999), dumped((9, 0), gathered_bytes=4_000_000)),
         # Many small objects: nothing of them could have been handed over.
         (in_band(10**6, "", large_bytes=999_999), in_band(10**6, "", large_bytes=10**6)),

@@ -123,6 +123,14 @@ def test_an_array_that_is_copied_into_the_pickle_is_named(
     assert said in finding.because
 
 
+def test_a_file_that_is_put_is_told_to_send_its_content() -> None:
+    with Path(__file__).open("r") as file:
+        _, trace = recorded(lambda: ray.put([file]))
+
+    (finding,) = findings(trace, "pickle.in-band-copy")
+    assert finding.title.startswith("an open file was sent with its content, ")
+
+
 def test_elements_of_a_list_are_counted() -> None:
     """A list of numpy floats is walked one by one; the same numbers as Python floats are not."""
     values = list(_array(160_000))

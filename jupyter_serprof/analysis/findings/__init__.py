@@ -88,6 +88,9 @@ def in_band_copy(trace: Trace) -> Iterable[Finding]:
     """Large bytes inside the pickle although buffers could have gone out-of-band."""
     for index, span in indexed(trace, "ray.pickle"):
         copied, form = number(span, "in_band_bytes") or 0, ray_values.array_form(trace, index)
+        if copied and ray_values.holds_file(trace, span):
+            yield ray_values.file_sent(trace, index, copied)
+            continue
         if copied < ray_values.WORTH_BYTES or _elements_around(trace, index) >= WALKED_ELEMENTS:
             continue
         copies = ray_values.COPIES_OF_POLARS if form == "polars" else ("ray.msgpack", "ray.pickle")

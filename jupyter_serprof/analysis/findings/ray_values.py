@@ -27,6 +27,7 @@ NESTED_SHARE = 0.1
 MANY_REFERENCES = 10
 #: Bytes below which a copy is not worth a sentence.
 WORTH_BYTES = 1_000_000
+_FILE = "TextIOWrapper"
 _MADE_ANEW = "its small objects are made anew by each get; arrays and Arrow tables are not"
 _COPIED_REMEDIES = {
     "ray.unpack": f"ref = ray.put(np.frombuffer({NAME}, np.uint8))   # bytes as an array",
@@ -174,6 +175,27 @@ def not_zero_copy(trace: Trace) -> Iterable[Finding]:
             because=because,
             share=self_share(trace, *saved),
         )
+
+
+def holds_file(trace: Trace, span: Span) -> bool:
+    """Tell whether a pickle is of an open text file, or of what holds one."""
+    return span.parent >= 0 and text(trace.spans[span.parent], "element_type") == _FILE
+
+
+def file_sent(trace: Trace, index: int, size: int) -> Finding:
+    """Tell of an open file that was sent: cloudpickle reads it, and sends all that is in it."""
+    around = around_or_itself(trace.spans, index, lambda at: text(trace.spans[at], "value_type"))
+    is_itself = around >= 0 and text(trace.spans[around], "value_type") == _FILE
+    return Finding(
+        "pickle.in-band-copy",
+        "warn",
+        f"an open file was sent with its content, {format_bytes(size)}",
+        {"in_band_bytes": size},
+        f"{NAME} = {NAME}.name   # its path: open it where it is used" * is_itself,
+        spans=(index,),
+        because="what arrives is text in memory, no file; its path is enough where it can be read",
+        share=self_share(trace, "ray.store", "ray.submit", "ray.msgpack", "ray.pickle"),
+    )
 
 
 def many_arrays(trace: Trace) -> Iterable[Finding]:

@@ -10,9 +10,8 @@ A change has its time before and after, for people to read: of the run whose tim
 runs (``model.sweep``), with its stages, as the rows of the document show it. Its ratio is theirs if
 the interval of all runs, or of pairs (Hodges-Lehmann), has it in it, else that estimate.
 
-Measured on two cores that others used (15 runs of 0.1 to 3 ms, as
-``tests/benchmarks/compare_calibration.py`` does): of 102 comparisons of the same code in turns none
-was told as changed, of 1683 made apart none; twice as long was told in 77 of 102 in turns.
+Measured on two cores that others used (``tests/benchmarks/compare_calibration.py``): of the same
+code none of 102 in turns and 1683 apart was told as changed; twice as long in 77 of 102 in turns.
 """
 
 from __future__ import annotations

@@ -101,11 +101,9 @@ class Telling(Generic[Made]):
     while something runs must not cost its result.
 
     Measured in a kernel on two cores (``tests/benchmarks/live_cost.py``, 150 pairs): a telling to a
-    live picture takes 3 ms; the first one also imports what draws (0.4 to 0.5 s, two runs on a busy
-    machine). The run behind a telling takes 1.00 of the time of the others where runs take
-    milliseconds, and 1.2 where they take microseconds: the processor's caches are cold. A pause
-    before the run makes that 1.6, so there is none; of such runs one in a hundred follows a
-    telling, and medians do not move.
+    live picture takes 3 ms, the first one 0.4 to 0.5 s more. The run behind it takes 1.00 of the
+    time of the others where runs take milliseconds, and 1.2 where they take microseconds, as the
+    caches are cold; a pause before the run makes that 1.6, so there is none.
     """
 
     tell: Tell[Made] = None

@@ -57,9 +57,8 @@ class MachineCheck:
     comparison have it.
 
     What it cannot see: other machines, disks, the network; and it follows the memory behind the
-    last cache by half: with one neighbour that copies 24 MB all the time, pickles of 40 MB took 1.7
-    times as long, its copies 1.1 to 1.3 times. Code that begins to leave much more in the caches
-    makes its copies up to 1.16 times slower, and hides that much of its own change.
+    last cache by half. Code that begins to leave much more in the caches makes its copies up to
+    1.16 times slower, and hides that much of its own change.
     """
 
     def __init__(self, runs: int) -> None:

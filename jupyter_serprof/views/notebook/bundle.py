@@ -41,9 +41,8 @@ def bundle(
     Up to 60 rows the output stays near 40 kB: where text and document are large, the picture shows
     the largest stages and the sum of the others.
 
-    nbconvert (classic template) and nbsphinx read the alternative text at ``image/png``: ``alt``,
-    the place that the Jupyter enhancement pre-proposal 120 would make the rule; JupyterLab 4.6
-    sets no alternative text on images at all. It stands inside the PNG as well.
+    nbconvert (classic template) and nbsphinx read the alternative text at ``image/png``: ``alt``;
+    JupyterLab 4.6 sets none on images at all. It stands inside the PNG as well.
     """
     doc = embedded(doc)
     said = text(doc, view=view, width=screen_width())
