@@ -218,13 +218,11 @@ _SHARED_FROM = 100
 
 
 def size_bytes(value: object) -> int | None:
-    """Return the bytes of the payload of a value, or None where unknown.
-
-    Arrays, frames, tables and buffers give their exact payload (of Python objects in arrays and
-    frames the references only); a text its UTF-8; a list, tuple or dict the sum of its items, when
-    all of them are known, none is itself a container, and there are at most 10,000. Of classes
-    of the user nothing is asked. It never raises.
-    """
+    """Return the bytes of the payload of a value, or None where unknown."""
+    # Arrays, frames, tables and buffers give their exact payload (of Python objects in arrays and
+    # frames the references only); a text its UTF-8; a list, tuple or dict the sum of its items,
+    # when all of them are known, none is itself a container, and there are at most 10,000. Of
+    # classes of the user nothing is asked. It never raises.
     try:
         size = _sum(value) if is_exactly(value, (list, tuple, dict)) else _leaf(value)
     except Exception:  # noqa: BLE001  (a library may refuse: a file that is closed)

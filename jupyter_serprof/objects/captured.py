@@ -48,10 +48,8 @@ class Variable(NamedTuple):
 
 
 def variables_of(function: types.FunctionType) -> Iterator[Variable]:
-    """Yield the variables of a closure, the globals that the code reads, and the defaults.
-
-    Code inside it reads for it: comprehensions, lambdas, local functions.
-    """
+    """Yield the variables of a closure, the globals that the code reads, and the defaults."""
+    # Code inside it reads for it: comprehensions, lambdas, local functions.
     code, known = function.__code__, function.__globals__
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
         with suppress(ValueError):  # a cell that is not filled yet
@@ -109,11 +107,9 @@ def _changed(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, bool]]:
 
 
 def inputs_changed(function: types.FunctionType) -> dict[str, bool]:
-    """Return the arguments that the code of a function changes in place, if it does so with any.
-
-    ``x += 1`` does with an array or a list, with a number it does not. What is bound to another
-    object before may be the function's own.
-    """
+    """Return the arguments that the code of a function changes in place, if it does so with any."""
+    # ``x += 1`` does with an array or a list, with a number it does not. What is bound to another
+    # object before may be the function's own.
     code = function.__code__
     nodes = [] if code.co_filename.startswith(_LIBRARIES) else _nodes(function)
     added = {node.target for node in nodes if isinstance(node, ast.AugAssign)}

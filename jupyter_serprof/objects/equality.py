@@ -23,12 +23,10 @@ _FRAMES = ("pandas", "polars")
 
 
 def same_value(before: object, after: object) -> bool | None:
-    """Tell whether two values are equal; None if that cannot be told.
-
-    Arrays are compared in parts that the cache holds, NaN equal to NaN; of containers and arrays
-    of objects 100,000 elements in all. An object whose class does not define equality cannot be
-    told, nor can one whose ``__eq__`` raises.
-    """
+    """Tell whether two values are equal; None if that cannot be told."""
+    # Arrays are compared in parts that the cache holds, NaN equal to NaN; of containers and arrays
+    # of objects 100,000 elements in all. An object whose class does not define equality cannot be
+    # told, nor can one whose ``__eq__`` raises.
     try:
         return _SameValue().same(before, after, _DEPTH)
     except Exception:  # noqa: BLE001  (comparing runs the user's own __eq__)
@@ -164,11 +162,9 @@ class Witness:
 
 
 def differences(before: object, after: object) -> list[str]:
-    """Say in words what came back otherwise: type, dtype, order in memory, writeability.
-
-    Values are compared by `same_value`. Elements of containers are named by their kind, up to the
-    first 16, each difference once.
-    """
+    """Say in words what came back otherwise: type, dtype, order in memory, writeability."""
+    # Values are compared by `same_value`. Elements of containers are named by their kind, up to the
+    # first 16, each difference once.
     try:
         return list(dict.fromkeys(_differences(before, after)))
     except Exception:  # noqa: BLE001  (attributes of the user's own classes)

@@ -123,10 +123,8 @@ def _samples(data: Any, frames: Sequence[tuple[int, int]], small: int) -> Iterat
 
 
 def contiguous_bytes(value: object) -> int:
-    """Return the bytes of the arrays in a value that protocol 5 takes without gathering them.
-
-    Looks into lists, tuples, dicts, attributes and data frames, three deep, at 64 things.
-    """
+    """Return the bytes of the arrays in a value that protocol 5 takes without gathering them."""
+    # Looks into lists, tuples, dicts, attributes and data frames, three deep, at 64 things.
     return sum(islice(_contiguous(value, _DEPTH), _SEEN_ARRAYS))
 
 

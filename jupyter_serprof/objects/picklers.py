@@ -350,10 +350,8 @@ class Held:
 
 
 def held_by_both(before: object, after: object) -> tuple[Held, Held] | None:
-    """Return what memory two values hold at the same time; None if that was not found out.
-
-    Without buffers in the first the second is not opened, which holds nothing of it.
-    """
+    """Return what memory two values hold at the same time; None if that was not found out."""
+    # Without buffers in the first the second is not opened, which holds nothing of it.
     try:
         written, beside = _pickled(before)
         if not beside:

@@ -458,19 +458,19 @@ def lookups(trace: Trace, work: Callable[[Trace], object] = partition) -> int:
 
 def nested_chain(count: int) -> Trace:
     """Return calls of which each is inside the one before, every second one of another stage."""
-    known = details(2_000_000, 1)
+    known, kinds = dict.fromkeys((0, count - 1), details(2_000_000, 1)), ("unpack", "unpickle")
     spans = [
         Span(
-            "ray.unpickle" if index % 2 else "ray.unpack",
+            f"ray.{kinds[at % 2]}",
             "deep",
             CALLER,
-            index,
-            2 * (count - index),
-            size_bytes=None,
-            parent=index - 1,
-            details=known if index in (0, count - 1) else None,
+            at,
+            2 * (count - at),
+            None,
+            at - 1,
+            known.get(at),
         )
-        for index in range(count)
+        for at in range(count)
     ]
     return trace_of(spans, 2 * count)
 

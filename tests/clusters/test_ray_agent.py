@@ -482,6 +482,35 @@ def test_a_task_that_ray_tells_no_events_of_is_told_by_its_agent(
     assert probe(trace).unseen == ()
 
 
+def test_a_clock_that_is_ahead_is_found_by_what_agents_noted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A worker whose time of day is five seconds ahead, as if it were on a machine of its own."""
+    monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 2)
+    monkeypatch.setattr(ray_agents, "bridge", lambda: {"boot": "another"})
+
+    class Ahead:
+        def __init__(self) -> None:
+            import time
+
+            known = time.time_ns
+            time.time_ns = lambda: known() + 5 * 10**9
+
+        def nap(self) -> None:
+            time.sleep(0.05)
+
+    nap = remote(Ahead, num_cpus=0).remote().nap.options(enable_task_events=False)
+    ray.get(nap.remote())
+
+    _, trace = recorded(lambda: ray.get([nap.remote() for _ in range(5)]))
+
+    bodies = spans(trace, "ray.execute")
+    (lane,) = [lane for lane in trace.lanes if lane.key.startswith("worker")]
+    assert abs(lane.clock_offset_ns - 5 * 10**9) <= lane.clock_error_ns
+    assert len(bodies) == 5
+    assert all(0 <= body.start_ns <= body.end_ns <= trace.wall_ns for body in bodies)
+
+
 def test_the_headline_of_a_first_task_says_what_its_worker_did() -> None:
     """A process that starts and imports is not "Schedule"."""
 

@@ -310,7 +310,7 @@ def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]
 
 @pytest.mark.parametrize(
     ("begin", "known", "is_read"),
-    [(101, {}, False), (105, {}, True), (101, {"is_here": False}, True)],
+    [(101, {}, False), (105, {}, True), (101, {"away": {"far"}}, True)],
 )
 def test_ray_is_asked_where_it_knows_more_than_a_twentieth_of_the_time(
     reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch, begin: int, known: Any, is_read: bool

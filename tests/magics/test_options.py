@@ -42,13 +42,8 @@ def test_every_option_has_its_field(line: str, syntax: Syntax, fields: dict[str,
     """All options may stand together, in any order, before the code."""
     options = parse(line, syntax)
 
-    known: dict[str, Any] = {
-        "out": "t",
-        "name": "two words",
-        "detail": True,
-        "save": ("x.png",),
-        "quiet": True,
-    }
+    known: dict[str, Any] = {"out": "t", "name": "two words", "detail": True}
+    known |= {"save": ("x.png",), "quiet": True}
     assert options == Options(**known, **fields)
 
 
@@ -73,19 +68,17 @@ def test_a_value_may_follow_an_equals_sign(line: str, field: str, value: object)
 @pytest.mark.parametrize(
     "code",
     [
-        "a",
-        "f('--name x', \"it's\")",
-        "a; b",
-        "x = {'a': 1}",
-        "-1 * a",
-        "-(a + b)",
-        "- a",
-        "-.5",
-        "a --b",
-        "d['-o']",
-        "f(  1,   2  )",
-        "s.split('\\n')",
-        "# nothing",
+        *(
+            "a",
+            "f('--name x', \"it's\")",
+            "a; b",
+            "x = {'a': 1}",
+            "-1 * a",
+            "-(a + b)",
+            "- a",
+            "-.5",
+        ),
+        *("a --b", "d['-o']", "f(  1,   2  )", "s.split('\\n')", "# nothing"),
     ],
 )
 def test_code_stays_as_typed(code: str) -> None:

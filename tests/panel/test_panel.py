@@ -382,28 +382,14 @@ def test_closing_leaves_the_picture() -> None:
 def test_data_is_listed_and_code_is_not() -> None:
     """Arrays, lists and dicts, the largest first; no modules, functions, numbers, private names."""
     rows = [{"id": number} for number in range(1000)]
-    namespace = {
-        "x": np.zeros(10**6),
-        "rows": rows,
-        "d": {"a": 1},
-        "text": "abc",
-        "np": np,
-        "f": len,
-        "g": test_data_is_listed_and_code_is_not,
-        "n": 5,
-        "k": Plan,
-        "_x": np.zeros(3),
-        "doc": Sweep(name="", started=""),
-    }
+    code = {"np": np, "f": len, "g": test_data_is_listed_and_code_is_not, "k": Plan}
+    namespace = {"x": np.zeros(10**6), "rows": rows, "d": {"a": 1}, "text": "abc", **code, "n": 5}
+    namespace |= {"_x": np.zeros(3), "doc": Sweep(name="", started="")}
 
     found = list_data(namespace)
 
-    assert [(data.name, data.kind) for data in found] == [
-        ("x", "ndarray float64"),
-        ("rows", "list"),
-        ("text", "str"),
-        ("d", "dict"),
-    ]
+    told = [("x", "ndarray float64"), ("rows", "list"), ("text", "str"), ("d", "dict")]
+    assert [(data.name, data.kind) for data in found] == told
     assert (found[0].size_bytes, found[0].rows) == (8_000_000, 10**6)
     assert 5_000 < (found[1].size_bytes or 0) < 50_000
     assert (found[3].size_bytes, found[3].rows) == (None, None)

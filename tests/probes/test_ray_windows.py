@@ -17,6 +17,7 @@ from jupyter_serprof.probes.ray.agent import notes
 from jupyter_serprof.probes.ray.agent.notes import SAMPLED, SLOWEST, Errand, Ledger, bridge
 from jupyter_serprof.probes.ray.agent.post import Post, merged, packed
 from jupyter_serprof.probes.ray.agents import Notes
+from jupyter_serprof.probes.ray.clocks import align_notes
 from jupyter_serprof.probes.ray.road import RoadMap
 
 read = marshal.loads
@@ -176,3 +177,26 @@ def test_one_worker_takes_along_what_all_of_a_node_laid_down(tmp_path: Path) -> 
     assert first.carry()
     assert not store
     assert not other.folder.exists()
+
+
+def test_notes_of_another_machine_are_told_by_its_clock() -> None:
+    """How far it is ahead is found by its tasks; all that was noted there is moved by that."""
+    ledger, run, sent = Ledger(), Page(0, 2_000_000, 0, [], {}), {b"": 9_000}
+    for at in range(40):
+        one = facts(at, "a", 8_010_000 + 40_000 * at, 1_000)
+        ledger.take((*one[:10], [("ray.task.get", one[6], one[9], 0)], *one[11:]))
+    far = {**told_by(ledger), "taken": dict.fromkeys((b"0", b"1", b"2"), 1), "node": "far"}
+    far |= {"boot": "far", "bridge": 0}
+    before, after = Notes(), Notes()
+
+    before.add([far], lambda _: 0)
+    assert align_notes(run, before, sent)
+    ahead, error = run.clocks[b"0"]
+    after.add([far], lambda worker: run.clocks[worker][0])
+
+    assert abs(ahead - 8_000_000) <= error < 250_000
+    assert not align_notes(run, after, sent)
+    for kept in after.attempts:
+        assert kept.spans[0][1:3] == (kept.begin, kept.end)
+        assert (kept.begin - 10_000 + ahead) % 40_000 == 0
+    assert all(0 < window.start < window.end < run.end for window in after.windows)

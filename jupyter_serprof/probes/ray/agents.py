@@ -86,7 +86,7 @@ class Notes:
     ``troubles``: What did not work, in words.
     ``is_awaited``: Whether an agent may be there that has not told anything yet.
     ``nodes``: Where each worker is.
-    ``is_here``: Whether all of them share the clock of this process.
+    ``away``: The nodes that do not share the clock of this process.
     ``pulls``: Tells when the arguments of a task came to its node.
     """
 
@@ -97,7 +97,7 @@ class Notes:
     troubles: list[str] = field(default_factory=list)
     is_awaited: bool = False
     nodes: dict[bytes, str] = field(default_factory=dict)
-    is_here: bool = True
+    away: set[str] = field(default_factory=set)
     pulls: Pulls | None = None
 
     @property
@@ -114,8 +114,9 @@ class Notes:
         for report in reports:
             # On one machine it is the same clock.
             is_here = bool(report["boot"]) and report["boot"] == here
-            self.is_here &= is_here
-            self.nodes |= dict.fromkeys(report["taken"], report.get("node", ""))
+            node = report.get("node", "")
+            self.nodes |= dict.fromkeys(report["taken"], node)
+            self.away |= set() if is_here else {node}
             away = report["bridge"] - ahead(next(iter(report["taken"])))
             ledger.add(report if is_here else moved(report, away))
             if report["failures"]:

@@ -6,11 +6,12 @@ sides. Source: Ray 2.60.0, gcs.proto: RUNNING and the profile events are told by
 
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from math import inf
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Page
+from jupyter_serprof.probes.ray.agents import Notes
 from jupyter_serprof.probes.ray.alive import own_state
 from jupyter_serprof.probes.ray.road import names
 
@@ -46,3 +47,20 @@ def align(run: Page, tasks: Iterable[Any], submitted: Collection[bytes | None]) 
                 for event in task.profile_events.events:
                     event.start_time -= clock[0]
                     event.end_time -= clock[0]
+
+
+def align_notes(run: Page, found: Notes, sent: Mapping[bytes, int]) -> bool:
+    """Find the clocks of other machines by the notes of agents, where no event of Ray tells them.
+
+    A task begins after it was sent, and what was noted in the run ended in it.
+    """
+    before = len(run.clocks)
+    for node in found.away:
+        workers = {worker for worker, where in found.nodes.items() if where == node}
+        ours = [one for one in found.attempts if one.worker in workers and one.ident in sent]
+        if ours and not workers & run.clocks.keys():
+            low = max(sent[one.ident] - (one.loading or one.begin) for one in ours)
+            high = run.end - max(one.end for one in ours)
+            clock = -(low + high) // 2, (high - low) // 2 + 1
+            run.clocks |= dict.fromkeys(workers if low <= high else (), clock)
+    return len(run.clocks) > before

@@ -23,7 +23,7 @@ from jupyter_serprof.model.trace import SILENT
 from jupyter_serprof.probes.ray import road
 from jupyter_serprof.probes.ray.agents import Notes
 from jupyter_serprof.probes.ray.alive import POLL_S, SILENCE_S, asked, own_state, pending_tasks
-from jupyter_serprof.probes.ray.clocks import align
+from jupyter_serprof.probes.ray.clocks import align, align_notes
 
 #: For what Ray tells of tasks; and to tell it, for each of them.
 _PATIENCE_S, _EACH_S = 2.5, 0.000_2
@@ -107,6 +107,8 @@ def add_task_spans(
         align(run, tasks or (), submitted)
     if not (is_noted or is_short):
         found = settled_notes(notes, run, len(known | set(filter(None, submitted))))
+    if align_notes(run, found, sent):  # they are told by that clock then
+        found = settled_notes(notes, run, 0)
     idle = pending_tasks() if run.is_interrupted and tasks else set[bytes]()
     idle &= {bytes(one.task_id) for one in tasks or () if idle and not _begun_ns(one)}
     reported = idle.union(each.ident for each in found.attempts)
@@ -158,7 +160,7 @@ def _hardly_waited(
     """Tell whether agents noted each task by itself, and all else hardly counts."""
     noted = {each.ident: each for each in found.attempts}
     is_each = len(submitted) == len(noted) == found.count and noted.keys() == set(submitted)
-    if not (is_each and found.is_here and noted.keys() <= sent.keys()):
+    if not (is_each and not found.away and noted.keys() <= sent.keys()):
         return False
     before_ns = sum((one.loading or one.begin) - sent[ident] for ident, one in noted.items())
     after_ns = run.end - max(one.end for one in noted.values())

@@ -420,13 +420,8 @@ class Yes:
 @pytest.mark.parametrize(
     ("value", "described"),
     [
-        (3, "an int"),
-        ([1, 2], "a list of 2"),
-        ([], "a list of 0"),
-        (None, "None"),
-        (np.ones(3), "a ndarray"),
-        ([small_array(), 1], "a list of 2"),
-        (da.Array, "a type"),
+        *((3, "an int"), ([1, 2], "a list of 2"), ([], "a list of 0"), (None, "None")),
+        *((np.ones(3), "a ndarray"), ([small_array(), 1], "a list of 2"), (da.Array, "a type")),
         pytest.param(Yes(), "a Yes", id="its own error does not come out"),
     ],
 )
