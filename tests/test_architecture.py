@@ -348,10 +348,8 @@ def bound_twice(files: Mapping[str, str]) -> list[str]:
 
 
 def half_bound(files: Mapping[str, str]) -> list[str]:
-    """Return every ``__get__`` that is not told the owner: early 3.12 and 3.13 end the process.
-
-    A method of C that asks for its class reads the owner (python/cpython#132747).
-    """
+    """Return every ``__get__`` that is not told the owner: early 3.12 and 3.13 end the process."""
+    # A method of C that asks for its class reads the owner (python/cpython#132747).
     calls = [
         (module, node)
         for module, source in files.items()

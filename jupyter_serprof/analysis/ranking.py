@@ -49,10 +49,8 @@ def with_ranking(sweep: Sweep) -> Sweep:
 
 
 def _ratios(sweep: Sweep) -> dict[str, dict[str, Scalar]]:
-    """Return by key how many times as long as the fastest a variant takes, of one size, warm.
-
-    Nothing of what ran once, and of remedies, whose gain is of what they replace.
-    """
+    """Return by key how many times as long as the fastest a variant takes, of one size, warm."""
+    # Nothing of what ran once, and of remedies, whose gain is of what they replace.
     warm = [point for point in sweep.points if not point.cold]
     walls = [[p.wall_ns for p in warm if p.variant == v.key] for v in ranked_of(sweep.variants)]
     judged = [*zip(ranked_of(sweep.variants), walls, strict=True)]

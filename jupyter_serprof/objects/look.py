@@ -74,10 +74,8 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
 
 
 def _gathered_bytes(value: Any) -> int | None:  # noqa: ANN401  (an array, perhaps)
-    """Return the bytes of an array with gaps, which is made whole for each pickle.
-
-    One whose axes are in another order has none: numpy pickles its memory as it is.
-    """
+    """Return the bytes of an array with gaps, which is made whole for each pickle."""
+    # One whose axes are in another order has none: numpy pickles its memory as it is.
     if not ask.is_exactly_of(value, "numpy", "ndarray") or value.dtype.hasobject:
         return None
     room = value.itemsize

@@ -378,10 +378,8 @@ def test_the_class_that_holds_a_culprit_is_named() -> None:
 def test_a_pasted_line_lets_the_object_go_with_all_of_its_attributes(
     kind: type, made: Callable[[], Any], name: str
 ) -> None:
-    """What is left out is made anew, or None: its first use is no AttributeError.
-
-    An object with slots is copied, with None in its place.
-    """
+    """What is left out is made anew, or None: its first use is no AttributeError."""
+    # An object with slots is copied, with None in its place.
     is_slotted = kind is Slotted
     own: Any = type("Own", (kind,), {"__slots__": ("rows",)} if is_slotted else {})
     value, part = own(made()), made()

@@ -45,9 +45,7 @@ def looked(value: object, protocol: int = 5) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("value", "small", "large"),
     [
-        (ROWS, None, 0),
-        (BIG, 0, BIG.nbytes),
-        (BIG[::2], 0, BIG.nbytes // 2),
+        *((ROWS, None, 0), (BIG, 0, BIG.nbytes), (BIG[::2], 0, BIG.nbytes // 2)),
         ("x" * 2_000_000, 0, 2_000_000),
         ("\N{LATIN SMALL LETTER E WITH ACUTE}" * 1_000_000, 0, 2_000_000),
         (bytearray(2_000_000), 0, 2_000_000),

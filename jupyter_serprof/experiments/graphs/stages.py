@@ -24,12 +24,10 @@ _MODULE, _FUNCTION, _VALUE = "distributed.protocol.serialize", "serialize", "x"
 
 
 def unpicklable_notes(error: BaseException) -> list[str]:
-    """Return a sentence that names the object, none for any other error.
-
-    The graph is found in the tracebacks of the causes (Dask shortens its own), so that also a cell
-    that computes by itself has its note. It takes 3 s at most; the graph is pickled into nowhere,
-    piece by piece, and nothing of it is kept.
-    """
+    """Return a sentence that names the object, none for any other error."""
+    # The graph is found in the tracebacks of the causes (Dask shortens its own), so that also a
+    # cell that computes by itself has its note. It takes 3 s at most; the graph is pickled into
+    # nowhere, piece by piece, and nothing of it is kept.
     found = None
     for graph in islice(_unsent(error), 1):
         with suppress(UsageError):  # something else was sent

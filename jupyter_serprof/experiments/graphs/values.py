@@ -105,10 +105,8 @@ def run_here(collections: Iterable[Any], *, compute: bool) -> tuple[Any, ...]:
 
 @contextmanager
 def given_up_wholly() -> Iterator[None]:
-    """Empty the frames of Dask after an interrupt: futures in them go with them.
-
-    IPython keeps the last traceback, and what was submitted would go on for it.
-    """
+    """Empty the frames of Dask after an interrupt: futures in them go with them."""
+    # IPython keeps the last traceback, and what was submitted would go on for it.
     __tracebackhide__ = True
     try:
         yield
@@ -126,10 +124,8 @@ def given_up_wholly() -> Iterator[None]:
 
 
 def default_client(*, is_asynchronous: bool = False) -> Any:  # noqa: ANN401
-    """Return the client that code of the user computes with; None without one.
-
-    An asynchronous one, whose event loop is the one that runs now, only where that is asked for.
-    """
+    """Return the client that code of the user computes with; None without one."""
+    # An asynchronous one, whose event loop is the one that runs now, only where that is asked for.
     module = sys.modules.get("distributed.client")
     with suppress(ValueError):  # there is none
         client = module.default_client() if module else None
@@ -213,13 +209,11 @@ def graph_of(collection: Any) -> Any:  # noqa: ANN401
 
 
 def fresh(value: object, client: Any) -> object:  # noqa: ANN401
-    """Return a value that shares no key with results that the client holds.
-
-    Only where the client holds results of a layer that has tasks left is a collection renamed; that
-    is part of what is measured. Results themselves, of what was persisted, keep their names: they
-    are what the computation begins with. An expression gets its names when it is optimized; it
-    stays as it is. Results that another client holds are not seen.
-    """
+    """Return a value that shares no key with results that the client holds."""
+    # Only where the client holds results of a layer that has tasks left is a collection renamed;
+    # that is part of what is measured. Results themselves, of what was persisted, keep their names:
+    # they are what the computation begins with. An expression gets its names when it is optimized;
+    # it stays as it is. Results that another client holds are not seen.
     keys: list[object] = list(getattr(client, "futures", {}))
     held = {key[0] if isinstance(key, tuple) and key else key for key in keys}
     if held and is_collection(value):

@@ -235,10 +235,8 @@ def _rows(value: Any, count: int) -> object:  # noqa: ANN401
 
 
 def serializes(make: Maker, sizes: Sequence[float], name: str) -> tuple[bool, Trace | None]:
-    """Tell whether a function serializes something by itself, by calling it once.
-
-    With the recording, if it was the smallest size. What raises is tried with the next size.
-    """
+    """Tell whether a function serializes something by itself, by calling it once."""
+    # With the recording, if it was the smallest size. What raises is tried with the next size.
     __tracebackhide__ = True
     for size in sizes:
         recording = Recording(name, detail=False)
@@ -282,11 +280,9 @@ class Data:
 
 
 def list_data(namespace: Mapping[str, object]) -> list[Data]:
-    """Return the data of a namespace, the largest first; nothing is run but lengths and sizes.
-
-    Left out: modules, functions, classes, single numbers, Dask collections, documents of this
-    package, and names that begin with an underscore.
-    """
+    """Return the data of a namespace, the largest first; nothing is run but lengths and sizes."""
+    # Left out: modules, functions, classes, single numbers, Dask collections, documents of this
+    # package, and names that begin with an underscore.
     found = [
         data_of(name, value)
         for name, value in list(namespace.items())

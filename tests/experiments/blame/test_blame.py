@@ -538,9 +538,7 @@ def test_a_circle_is_not_called_deep() -> None:
 @pytest.mark.parametrize(
     ("name", "part"),
     [
-        ("[a] * 3", "([a] * 3)[0]"),
-        ("a", "a[0]"),
-        ("job.rows", "job.rows[0]"),
+        *(("[a] * 3", "([a] * 3)[0]"), ("a", "a[0]"), ("job.rows", "job.rows[0]")),
         ("no code", "no code[0]"),
     ],
 )

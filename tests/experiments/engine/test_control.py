@@ -211,12 +211,9 @@ class _Client:
 @pytest.mark.parametrize(
     ("address", "expected"),
     [
-        ("tcp://127.0.0.1:8786", True),
-        ("tls://[::1]:8786", True),
-        ("inproc://10.0.0.3/12/1", True),
-        ("tcp://10.0.0.3:8786", False),
-        ("tcp://scheduler:8786", False),
-        (None, False),
+        *(("tcp://127.0.0.1:8786", True), ("tls://[::1]:8786", True)),
+        *(("inproc://10.0.0.3/12/1", True), ("tcp://10.0.0.3:8786", False)),
+        *(("tcp://scheduler:8786", False), (None, False)),
     ],
 )
 def test_workers_elsewhere_have_no_control_here(address: str | None, *, expected: bool) -> None:

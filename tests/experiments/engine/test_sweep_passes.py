@@ -36,10 +36,7 @@ def at(passes: PassPlan, number: int) -> PassPlan:
         (None, 0, 1e9, True),  # three warm ones are sure
         (None, 2, 1e9, True),
         (None, 3, 29.0, True),  # a fourth where half of the time suffices
-        (None, 3, 31.0, False),
-        (None, 5, 0.0, False),
-        (7, 6, 1e9, True),
-        (7, 7, 0.0, False),
+        *((None, 3, 31.0, False), (None, 5, 0.0, False), (7, 6, 1e9, True), (7, 7, 0.0, False)),
     ],
 )
 def test_three_passes_are_sure_and_five_are_the_most(

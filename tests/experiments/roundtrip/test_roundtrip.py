@@ -183,9 +183,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, set_clock: Callable[[TickClock], None
 @pytest.mark.parametrize(
     ("seconds", "warm", "said"),
     [
-        ([[0.0]], [7], ""),
-        ([[1.0]], [7], ""),
-        ([[2.0]], [4], "3 of fake a"),
+        *(([[0.0]], [7], ""), ([[1.0]], [7], ""), ([[2.0]], [4], "3 of fake a")),
         ([[100.0]], [0], "7 of fake a"),
         # In turns while all fit, then what fits.
         ([[1.0], [1.0], [0.0]], [4, 4, 7], "3 of fake a and fake b"),
