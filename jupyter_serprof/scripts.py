@@ -36,12 +36,8 @@ class ProgramError(SerprofError):
 class RecordedProgram:
     """A program that is recorded in a process of its own; the first run is heard, others not.
 
-    Attributes
-    ----------
-    words
-        The script or module, and its arguments.
-    options
-        Of ours, for each run.
+    ``words``: The script or module, and its arguments.
+    ``options``: Of ours, for each run.
     """
 
     words: Sequence[str]

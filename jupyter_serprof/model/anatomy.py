@@ -14,31 +14,21 @@ from jupyter_serprof.model.errors import Displayed, refuse, shown
 class Part:
     """One part of a pickle; what is inside it follows behind it, with its index as ``parent``.
 
-    Attributes
-    ----------
-    label
-        The last step of the path: ``.layers``, ``[3]``, ``<closure buf>``; the name of the root.
-    path
-        From the root to here, the labels joined: ``model.layers[3].w``.
-    kind
-        Name of the type.
-    parent
-        Index of the part that holds it; -1 for the root.
-    self_bytes
-        In-band bytes that are written for it and for none of its parts.
-    in_band_bytes, out_of_band_bytes
-        Bytes of it and its parts; ``Part.bytes`` is their sum.
-    duration_ns
-        Time to pickle it with its parts: its share of what a probe took for all parts, of
-        ``Anatomy.duration_ns``; None when it was not measured apart. A probe takes longer than
+    ``label``: The last step of the path: ``.layers``, ``[3]``, ``<closure buf>``; the name of the
+        root.
+    ``path``: From the root to here, the labels joined: ``model.layers[3].w``.
+    ``kind``: Name of the type.
+    ``parent``: Index of the part that holds it; -1 for the root.
+    ``self_bytes``: In-band bytes that are written for it and for none of its parts.
+    ``in_band_bytes``, ``out_of_band_bytes``: Bytes of it and its parts; ``Part.bytes`` is their
+        sum.
+    ``duration_ns``: Time to pickle it with its parts: its share of what a probe took for all parts,
+        of ``Anatomy.duration_ns``; None when it was not measured apart. A probe takes longer than
         the pickle: up to some microseconds for each part, which small parts share.
-    count
-        How many equal neighbours are told together as one part.
-    state
-        ``""``, ``shared`` (charged where it was met first), ``not opened`` (it has parts that were
-        not looked at) or ``unpicklable``.
-    note
-        A sentence: why it cannot be pickled, where it is shared, what a view drags along.
+    ``count``: How many equal neighbours are told together as one part.
+    ``state``: ``""``, ``shared`` (charged where it was met first), ``not opened`` (it has parts
+        that were not looked at) or ``unpicklable``.
+    ``note``: A sentence: why it cannot be pickled, where it is shared, what a view drags along.
     """
 
     label: str

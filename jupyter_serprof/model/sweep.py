@@ -26,20 +26,14 @@ from jupyter_serprof.model.units import format_count, format_ns
 class Variant:
     """One way of doing the same thing: for a round trip, one transport.
 
-    Attributes
-    ----------
-    state
-        ``ok``, ``failed``, ``not installed``, ``not running`` or ``skipped``.
-    reason
-        Why it is not ``ok``, one sentence with a remedy; empty otherwise.
-    result
-        What came back: ``zero-copy, read-only``, ``a copy, writeable``, ``aliases the original``.
-    facts
-        ``in_band_bytes``, ``out_of_band_bytes``, ``buffers``, ``minor_faults``, ``equal`` ...
-    buffers
-        (size_bytes, place) of each large payload; place is ``in-band`` or ``out-of-band``.
-    notes
-        Sentences for the reader: a changed type, an unstable result.
+    ``state``: ``ok``, ``failed``, ``not installed``, ``not running`` or ``skipped``.
+    ``reason``: Why it is not ``ok``, one sentence with a remedy; empty otherwise.
+    ``result``: What came back: ``zero-copy, read-only``, ``a copy, writeable``, ``aliases the
+        original``.
+    ``facts``: ``in_band_bytes``, ``out_of_band_bytes``, ``buffers``, ``minor_faults``, ``equal``
+        ...
+    ``buffers``: (size_bytes, place) of each large payload; place is ``in-band`` or ``out-of-band``.
+    ``notes``: Sentences for the reader: a changed type, an unstable result.
     """
 
     key: str
@@ -100,17 +94,11 @@ class SweepTrace:
 class Fit:
     """A stretch of sizes over which time is on one line, of a variant or one of its stages.
 
-    Attributes
-    ----------
-    stage
-        Key of the stage; "" for the whole time.
-    growth
-        ``constant``, ``linear`` or ``cannot tell``.
-    fixed_ns, ns_per_byte
-        The straight line, with the interval ``low`` to ``high`` of its slope; None where there is
-        none.
-    cause
-        What is different from ``from_bytes`` on, or why nothing can be told; "": unknown.
+    ``stage``: Key of the stage; "" for the whole time.
+    ``growth``: ``constant``, ``linear`` or ``cannot tell``.
+    ``fixed_ns``, ``ns_per_byte``: The straight line, with the interval ``low`` to ``high`` of its
+        slope; None where there is none.
+    ``cause``: What is different from ``from_bytes`` on, or why nothing can be told; "": unknown.
     """
 
     variant: str
@@ -199,18 +187,11 @@ Measured = TypeVar("Measured")
 class SweepRuns:
     """All runs of a variant at one size, cold or warm: a line of a table, a mark of a curve.
 
-    Attributes
-    ----------
-    points
-        Places in the points of the sweep, by time.
-    middle
-        Place of the one whose time is that of all.
-    quartiles_ns
-        First and third quartile of the times; None below four.
-    groups
-        Both times of runs in two groups, in words; empty otherwise.
-    stages
-        (time, low, high) of each stage of the one in the middle; empty of a single run.
+    ``points``: Places in the points of the sweep, by time.
+    ``middle``: Place of the one whose time is that of all.
+    ``quartiles_ns``: First and third quartile of the times; None below four.
+    ``groups``: Both times of runs in two groups, in words; empty otherwise.
+    ``stages``: (time, low, high) of each stage of the one in the middle; empty of a single run.
     """
 
     variant: str

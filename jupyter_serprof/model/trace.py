@@ -34,25 +34,18 @@ IN_CODE = " in a function"
 class Change:
     """One stage, or the wall time, before and after.
 
-    Attributes
-    ----------
-    stage, title
-        Key and title of the stage; the key is empty for the wall time.
-    variant, size_bytes, cold
-        Which points of a sweep it compares; empty, None and None for two traces.
-    before_ns, after_ns
-        Of one run, whose wall time is that of all of them (`model.sweep`); None where no run has
-        the stage.
-    before_groups, after_groups
-        Both times of a side whose runs fall into two groups, in words; empty otherwise.
-    ratio, low, high
-        After over before with its 95 % interval; None without enough runs.
-    verdict
-        ``faster``, ``slower``, ``cannot tell``, ``only before`` or ``only after``.
-    reason
-        Why it cannot be told; empty otherwise.
-    is_small
-        Below 1 % of the wall time before and after: told in one line with others.
+    ``stage``, ``title``: Key and title of the stage; the key is empty for the wall time.
+    ``variant``, ``size_bytes``, ``cold``: Which points of a sweep it compares; empty, None and None
+        for two traces.
+    ``before_ns``, ``after_ns``: Of one run, whose wall time is that of all of them (`model.sweep`);
+        None where no run has the stage.
+    ``before_groups``, ``after_groups``: Both times of a side whose runs fall into two groups, in
+        words; empty otherwise.
+    ``ratio``, ``low``, ``high``: After over before with its 95 % interval; None without enough
+        runs.
+    ``verdict``: ``faster``, ``slower``, ``cannot tell``, ``only before`` or ``only after``.
+    ``reason``: Why it cannot be told; empty otherwise.
+    ``is_small``: Below 1 % of the wall time before and after: told in one line with others.
     """
 
     stage: str
@@ -182,22 +175,17 @@ class Lane:
 class Row:
     """One row of a waterfall: what a stage owned of the wall time, and the work it did in parallel.
 
-    Attributes
-    ----------
-    self_ns
-        Wall time owned by the stage; the rows and the unaccounted time add up to the wall time.
-    busy_ns
-        Length of its spans without their children, over all lanes; never added to ``self_ns``.
-    size_bytes
-        Bytes that passed through; None when the stage carries none or they were not seen.
-    copied_bytes
-        The part of them that was copied (a zero-copy stage has 0); rates use only these.
-    minor_faults
-        Pages touched for the first time; None when not counted.
-    pieces
-        (start_ns, duration_ns) of what it owned, in order, merged to at most 64.
-    group
-        Index in ``Trace.groups``; None where there are no groups.
+    ``self_ns``: Wall time owned by the stage; the rows and the unaccounted time add up to the wall
+        time.
+    ``busy_ns``: Length of its spans without their children, over all lanes; never added to
+        ``self_ns``.
+    ``size_bytes``: Bytes that passed through; None when the stage carries none or they were not
+        seen.
+    ``copied_bytes``: The part of them that was copied (a zero-copy stage has 0); rates use only
+        these.
+    ``minor_faults``: Pages touched for the first time; None when not counted.
+    ``pieces``: (start_ns, duration_ns) of what it owned, in order, merged to at most 64.
+    ``group``: Index in ``Trace.groups``; None where there are no groups.
     """
 
     stage: str
@@ -254,16 +242,10 @@ class Table:
 class Heading:
     """A line above others, and their sum: a stage with parts, a computation, or what is small.
 
-    Attributes
-    ----------
-    self_ns
-        Sum of the rows below it.
-    stage
-        Key of the stage; "" for a computation, and for small lines that are told together.
-    group
-        Index in ``Trace.groups``; None for a stage, and for small lines.
-    inside
-        What stands below it, in order: indices of rows, and headings.
+    ``self_ns``: Sum of the rows below it.
+    ``stage``: Key of the stage; "" for a computation, and for small lines that are told together.
+    ``group``: Index in ``Trace.groups``; None for a stage, and for small lines.
+    ``inside``: What stands below it, in order: indices of rows, and headings.
     """
 
     self_ns: int

@@ -156,14 +156,9 @@ def bytes_per_s(copied_bytes: int | None, busy_ns: int) -> float | None:
 class ColumnUnit:
     """The one unit and the fixed decimals of a column that adds up.
 
-    Attributes
-    ----------
-    name
-        ``ns``, ``µs``, ``ms`` or ``s``.
-    unit_ns
-        How many ns one of it is.
-    decimals
-        Digits after the point, the same in every row.
+    ``name``: ``ns``, ``µs``, ``ms`` or ``s``.
+    ``unit_ns``: How many ns one of it is.
+    ``decimals``: Digits after the point, the same in every row.
     """
 
     name: str

@@ -808,7 +808,6 @@ def test_calls_of_several_names_are_not_told_as_calls_of_one() -> None:
 
 @pytest.mark.parametrize("made", [in_a_row(4), in_turns(100)])
 def test_what_needs_the_value_of_the_one_before_is_not_told_to_run_beside_it(made: Trace) -> None:
-    """The code shows it: there is nothing to be submitted first."""
     code = {
         True: "for _ in xs: v = ray.get(f.remote(v))",
         False: "[ray.get(f.remote(v)) for v in vs]",
@@ -928,7 +927,6 @@ def test_joblib_uses_threads_where_the_remedy_stands() -> None:
 
 
 def test_a_cluster_without_workers_is_the_cause() -> None:
-    """Not the scheduler, for which they seemed to wait."""
     waited = make_trace([("dask.wait", CALLER, 0, 90)], wall_ms=100)
 
     (found,) = analyse(replace(waited, quality=Quality(notes=(f"dask: {NO_WORKER}",)))).findings
@@ -1007,7 +1005,6 @@ def _spans_with(trace: Trace, value: object) -> tuple[Any, ...]:
 
 
 def test_an_empty_trace_has_no_findings() -> None:
-    """Without spans, without wall time, and before the waterfall is known."""
     assert findings(make_trace([])) == []
     assert find(make_trace([], wall_ms=0)) == ()
     assert find(walked(50_000, 50)) == ()

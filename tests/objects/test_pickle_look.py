@@ -155,7 +155,6 @@ def test_nothing_of_the_user_is_called() -> None:
 
 
 def test_a_slice_of_an_arrow_table_is_its_own_rows() -> None:
-    """Pickle writes the buffers of the whole table with it."""
     table = pytest.importorskip("pyarrow").table({"x": np.arange(200_000.0)})
     part = table.slice(0, 1_000)
 

@@ -59,7 +59,6 @@ def test_an_exception_passes_through_and_is_noted(error: type[BaseException], ou
 
 
 def test_the_trace_of_a_running_recording_is_refused_with_the_remedy() -> None:
-    """Reading too early is answered with when to read."""
     recording = Recording("x", detail=False)
 
     with recording, pytest.raises(SerprofError, match="after its with block"):
@@ -67,7 +66,6 @@ def test_the_trace_of_a_running_recording_is_refused_with_the_remedy() -> None:
 
 
 def test_only_the_first_stop_decides_the_outcome() -> None:
-    """A stop inside the block is not overruled by the end of the block."""
     with pytest.raises(ValueError, match="late"), Recording("x", detail=False) as recording:
         recording.stop()
         message = "late"
@@ -78,7 +76,6 @@ def test_only_the_first_stop_decides_the_outcome() -> None:
 
 
 def test_spans_are_not_forgotten_when_the_trace_is_read() -> None:
-    """The answer is the same before and after the document is made."""
     with Recording("x", detail=False) as recording:
         pickle.dumps(1)
 

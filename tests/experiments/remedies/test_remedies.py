@@ -104,7 +104,6 @@ def test_what_is_not_told_or_wrong_is_no_remedy(tried: Trial, verdict: str, said
 
 
 def test_the_ranking_puts_what_helps_most_first() -> None:
-    """Then what cannot be told, then what hurts."""
     slower = trial("array", 10_000_000, 20_000_000)
     same = trial("str", 10_000_000, 10_000_000)
     good, best = (trial(k, 10_000_000, n) for k, n in (("stacked", 5_000_000), ("columns", 10**6)))
@@ -259,7 +258,6 @@ def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.Monk
 def test_a_remedy_that_fails_has_its_row_and_the_others_go_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The reason stands in its row; nothing is raised."""
     value = [0.5] * 1_000
 
     def broken(_: object, name: str) -> Any:
@@ -276,7 +274,6 @@ def test_a_remedy_that_fails_has_its_row_and_the_others_go_on(
 
 
 def test_what_cannot_be_pickled_is_named() -> None:
-    """One line with the path of the culprit."""
     with pytest.raises(UsageError, match=r"a\['lock'\] \(lock\)"):
         try_remedies({"lock": threading.Lock(), "x": 1}, name="a")
 
@@ -286,7 +283,6 @@ def test_what_cannot_be_pickled_is_named() -> None:
     [({"budget_s": float("inf")}, "budget_s is inf"), ({"now": "json"}, "now is 'json'")],
 )
 def test_bad_keywords_are_refused_with_an_example(keywords: dict[str, Any], said: str) -> None:
-    """What happened, the value, and something to paste."""
     with pytest.raises(UsageError, match=said):
         try_remedies([1], **keywords)
 

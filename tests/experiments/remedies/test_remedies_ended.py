@@ -58,7 +58,6 @@ def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch: pytest.Monke
 
 
 def test_an_interrupt_of_the_first_look_is_told() -> None:
-    """A reducer that takes too long, given up."""
 
     class Slow:
         def __reduce__(self) -> Any:
@@ -127,7 +126,6 @@ def test_remedies_that_do_not_fit_into_the_budget_are_counted(
 
 
 def test_the_error_of_a_reducer_is_shown() -> None:
-    """The user's own words, beside the path to the culprit."""
 
     class Guarded:
         def __reduce__(self) -> Any:

@@ -146,7 +146,6 @@ def test_a_conversion_that_goes_out_of_band_is_pasted_with_its_pickle(now: str) 
 
 
 def test_every_remedy_that_converts_is_pasted_here() -> None:
-    """None is left out of the test above."""
     seen = {c.trial.key for made in VALUES.values() for c in candidates(made(), "a") if c.form}
 
     without = {key for key, remedy in REMEDIES.items() if not remedy.code}

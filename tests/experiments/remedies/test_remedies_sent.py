@@ -73,7 +73,6 @@ def test_what_crossed_is_kept_with_the_way_it_went(
 
 
 def test_code_that_raises_keeps_nothing() -> None:
-    """Nobody will try it, so nothing is held."""
 
     def code() -> None:
         pickle.dumps(BIG)

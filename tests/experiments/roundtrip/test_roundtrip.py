@@ -235,7 +235,6 @@ def test_comparing_what_came_back_makes_no_run_long(clock: TickClock, fakes: Fak
 
 @pytest.mark.parametrize("repeat", [0, -1, 1001, True, 2.5, "3"])
 def test_repeat_is_bounded(repeat: Any) -> None:
-    """A bad number of runs is refused before anything runs."""
     with pytest.raises(model.UsageError, match=r"from 1 to 1000, e\.g\. --repeat 5"):
         RoundTrip([1], repeat=repeat)
 
@@ -249,7 +248,6 @@ def test_repeat_is_bounded(repeat: Any) -> None:
     ],
 )
 def test_an_unknown_transport_is_refused_with_the_known_ones(keys: list[str], said: str) -> None:
-    """The message names the closest and all of them."""
     with pytest.raises(model.UsageError) as caught:
         RoundTrip([1], transports=keys)
 
@@ -303,7 +301,6 @@ def test_a_document_of_failures_only_is_whole() -> None:
     [None, 1, "", b"", [], {}, "x" * 100_000, "\ud800", object, len, np.zeros(0), np.float64(1.5)],
 )
 def test_any_value_makes_a_valid_document(value: object) -> None:
-    """Empty, tiny, odd: each gives rows that can be saved."""
     rows = moved(value)
 
     assert {row.state for row in rows.values()} <= {"ok", "failed"}
@@ -323,7 +320,6 @@ def test_a_structure_that_contains_itself_travels() -> None:
 
 
 def test_lost_state_and_another_type_are_reported(fakes: Fakes) -> None:
-    """A bytearray that comes back as bytes is equal, and another type."""
     lost, kept = moved(Forgets(5), "pickle"), moved(Equal(5), "pickle")
 
     assert lost["pickle"].facts["equal"] is False
