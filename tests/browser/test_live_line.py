@@ -25,22 +25,17 @@ load(0).compute()
 delayed(sum)([load(x) for x in range(10)]).compute()
 print('after')"""
 SLEEPS = "%%serprof\npickle.dumps([1])\ntime.sleep(300)"
+LATE = "%%serprof\npickle.dumps([1])\ntime.sleep(8)\nprint('late')"
 CLEARED = "%%serprof\npickle.dumps([1])\ntime.sleep(4)\nprint('after')\n'a value'"
 OUTPUTS = (
     """() => globalThis.jupyterapp.shell.currentWidget.content.widgets[1].model.outputs.toJSON()"""
 )
 
 #: Not waited for.
-RUN, CLEAR, RESTART = (
-    f"() => {{ {what}; }}"
-    for what in (
-        *(
-            f"globalThis.jupyterapp.commands.execute('{name}')"
-            for name in ("notebook:run-all-cells", "notebook:clear-all-cell-outputs")
-        ),
-        "globalThis.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()",
-    )
-)
+_COMMAND = "() => {{ globalThis.jupyterapp.commands.execute('{}'); }}"
+RUN, CLEAR = map(_COMMAND.format, ("notebook:run-all-cells", "notebook:clear-all-cell-outputs"))
+RESTART = """() => {
+  globalThis.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"""
 SAVED = "() => globalThis.jupyterapp.commands.execute('docmanager:save')"
 READY = """() =>
   globalThis.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === "idle\""""
@@ -96,24 +91,33 @@ def test_stop_beside_the_line_interrupts_the_kernel(
     assert outputs[1]["ename"] == "KeyboardInterrupt"
 
 
-@pytest.mark.parametrize("host", ["lab", "notebook"])
-def test_a_line_of_a_kernel_that_is_gone_has_no_stop(
-    screen: Screen, jupyter: str, jupyter_root: Path, host: str
+@pytest.mark.parametrize(("host", "code"), [("lab", SLEEPS), ("notebook", SLEEPS), ("lab", LATE)])
+def test_a_line_of_a_kernel_or_page_that_is_gone_has_no_stop(
+    screen: Screen, jupyter: str, jupyter_root: Path, host: str, code: str
 ) -> None:
-    """After some seconds; in the file, opened again, too."""
-    page, stop = waiting(screen, jupyter, jupyter_root / f"gone-{host}.ipynb", SLEEPS)
+    """After some seconds; in the file, opened again, too.
+
+    Of a cell whose page is loaded anew JupyterLab shows nothing that comes later, no print either.
+    """
+    page, stop = waiting(screen, jupyter, jupyter_root / f"gone-{host}-{len(code)}.ipynb", code)
     old = page.get_by_text("(no news since)")
 
     is_old = [old.is_visible()]
-    page.evaluate(RESTART)
+    page.evaluate(RESTART if code == SLEEPS else SAVED)
+    if code == LATE:
+        page.reload()
     for _ in range(2):
         old.wait_for()
         is_old += [old.is_visible(), not stop.is_visible()]
         screen.shoot("-gone")
         page.evaluate(SAVED)
         page.reload()
+    old.wait_for()
+    page.wait_for_function(READY)  # what ran is over
 
     assert is_old == [False, True, True, True, True]
+    kinds = [one["output_type"] for one in page.evaluate(OUTPUTS)]
+    assert kinds == ["display_data"] or code == SLEEPS
 
 
 @pytest.mark.parametrize("host", ["lab", "notebook"])
