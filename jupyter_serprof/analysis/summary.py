@@ -8,7 +8,7 @@ from jupyter_serprof.analysis.findings import CAUSE_SHARE, dask_facts, is_cause
 from jupyter_serprof.analysis.spans import number, outermost, self_share, total, walk, whole
 from jupyter_serprof.model import Limits, Row, Span, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK, RECORDING
-from jupyter_serprof.model.trace import DIED, SILENT, STOOD, WAS_DEAD
+from jupyter_serprof.model.trace import DIED, HELD, SILENT, STOOD, WAS_DEAD
 from jupyter_serprof.model.units import (
     bytes_per_s,
     counted,
@@ -80,7 +80,8 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         is_ours = causes[:1] and causes[0].key == RECORDING and causes[0].self_ns > 0
         is_large = biggest is not None and biggest.self_ns > CAUSE_SHARE * trace.wall_ns
         rest = f", {_said(trace, biggest)}" if biggest is not None and is_large else ""
-        return f"{taken}: {'next to nothing ran, ' if is_ours else ''}no serialization {seen}{rest}"
+        ran = _held(trace) or ("next to nothing ran, " if is_ours else "")
+        return f"{taken}: {ran}no serialization {seen}{rest}"
     if trace.wall_ns == 0:
         return taken
     if biggest.self_ns == 0:
@@ -93,7 +94,7 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         share = format_share(unseen, decimals=int(unseen >= 1 - _NEXT_SHARE))
         is_next = biggest.self_ns >= _NEXT_SHARE * trace.wall_ns
         following = f", then {_said(trace, biggest)}" if is_next else ""
-        return f"{taken}: {share} {_elsewhere(trace)}{following}"
+        return f"{taken}: {_held(trace)}{share} {_elsewhere(trace)}{following}"
     return f"{taken}: {_own_work(trace, biggest) or _said(trace, biggest)}"
 
 
@@ -169,6 +170,15 @@ def _said(trace: Trace, cause: _Cause) -> str:
     lost = any("scheduler did not answer" in note for note in trace.quality.notes)
     where += ", which did not answer" * (lost and cause.key == "dask.wait")
     return f"{share} {title}{where}{carried}{part}"
+
+
+def _held(trace: Trace) -> str:
+    """Return which call held the interpreter for a third of the time or more, as nobody saw it."""
+    for note in trace.quality.notes:
+        said, _, length = note.rpartition(HELD)
+        if said and float(length.partition(" ")[0]) * 1e9 >= CAUSE_SHARE * trace.wall_ns:
+            return f"{note}, "
+    return ""
 
 
 def _stood(trace: Trace) -> str:

@@ -72,19 +72,9 @@ def sweep(  # noqa: PLR0913  (the options of the magic)
     the machine does not look like growth. Sizes that would not fit into the memory are left out.
     After Ctrl-C, `resume` goes on with it, or gives what was measured.
     """
+    given = dict(locals())  # what was asked for, all of it
     __tracebackhide__ = True
-    runs = size_sweep(
-        make,
-        sizes,
-        transports,
-        repeat,
-        budget_s=budget_s,
-        name=name,
-        parameter=parameter,
-        detail=detail,
-        seed=seed,
-    )
-    return run(runs)
+    return run(size_sweep(**given))
 
 
 def size_sweep(  # noqa: PLR0913  (as sweep)
@@ -197,20 +187,9 @@ def chunk_sweep(  # noqa: PLR0913  (the options of the magic)
     ...     lambda chunk: da.random.random((8000, 8000), chunks=chunk).sum(), [250, 500, 1000, 2000]
     ... )
     """
+    given = dict(locals())
     __tracebackhide__ = True
-    runs = ChunkSweep(
-        make,
-        chunks,
-        name=name,
-        parameter=parameter,
-        repeat=repeat,
-        budget_s=budget_s,
-        compute=compute,
-        timeout_s=timeout,
-        detail=detail,
-        seed=seed,
-    )
-    return run(runs)
+    return run(ChunkSweep(timeout_s=given.pop("timeout"), **given))
 
 
 def roundtrip(

@@ -14,7 +14,7 @@ from jupyter_serprof.capture.machine import describe_environment, producer
 from jupyter_serprof.capture.recorder import Recorder, Watcher, describe_failure
 from jupyter_serprof.model import Group, Lane, ProbeReport, Quality, Span, Table, Trace
 from jupyter_serprof.model.stages import MARK, RECORDING
-from jupyter_serprof.model.trace import STOOD
+from jupyter_serprof.model.trace import HELD, STOOD
 
 MAIN_LANE = "client/main"
 _MOST_MARKS = 5_000
@@ -92,6 +92,8 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | No
     why, told_ns = recorder.stood
     if run.is_interrupted and why and run.end - told_ns < _LATELY_NS:
         run.notes.append(f"{STOOD}{why}")
+    if (s := recorder.held[0]) > 0:
+        run.notes.append(f"one call{recorder.held[1]}{HELD}{s:.1f} s or more")
     for probe in recorder.probes:
         _refine(probe, run)
     seen = [draft for draft in run.drafts if not draft.is_dropped]

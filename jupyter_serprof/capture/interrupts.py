@@ -13,13 +13,6 @@ class held:  # noqa: N801  (used like a keyword: with held())
     For arming, disarming, freezing: short work of our own, never code of the user. What waits in
     there asks `is_pressed` and gives up. Inside another one, and in threads that never hear Ctrl-C,
     it does nothing.
-
-    Examples
-    --------
-    >>> with held() as interrupts:
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     interrupts.take()
-    True
     """
 
     def __init__(self) -> None:
@@ -44,12 +37,6 @@ class held:  # noqa: N801  (used like a keyword: with held())
 
     def _note(self, _: int, frame: FrameType | None) -> None:
         self._pressed.append(frame)
-
-    def take(self) -> bool:
-        """Tell whether Ctrl-C was pressed in the block; then the caller answers it, nobody else."""
-        was_pressed = bool(self._pressed)
-        self._pressed.clear()
-        return was_pressed
 
 
 def is_pressed() -> bool:

@@ -109,8 +109,9 @@ class Recorder:
         self.moved_ns = 0
         self.own_ns: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
-        #: Why nothing moved, as a line said it last, and when.
-        self.stood = ("", 0)
+        #: Why nothing moved, as a line said it last, and when; the longest call that held the
+        #: interpreter, s, and where.
+        self.stood, self.held = ("", 0), (0.0, "")
         self.thread = 0
         self.start_ns = 0
         self.end_ns: int | None = None

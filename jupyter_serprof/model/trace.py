@@ -24,6 +24,7 @@ DIED, WAS_DEAD = "died during the recording", "was dead before the recording beg
 SILENT = "does not answer"
 FORKED = "of this process while Ray ran"
 NO_WORKER = "there was no worker: nothing could run"
+HELD = " held the interpreter for "
 #: Before why nothing moved, as the line said it last, in the note of a run that was stopped.
 STOOD = "when it was stopped: "
 #: Behind the kind of an object that a function captures, or that a method is bound to.

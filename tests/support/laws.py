@@ -17,11 +17,7 @@ SIZES = tuple(round(10 ** (4 + step / 4)) for step in range(13))
 
 @dataclass(frozen=True)
 class Truth:
-    """A law: the time at each size, its class, and the rates that intervals should cover.
-
-    ``lines`` is one (fixed_ns, ns_per_byte) for each piece; a rate of 0 is not compared.
-    ``break_at`` is how many sizes are before the break.
-    """
+    """A law: class, time by size, pieces as (fixed_ns, ns_per_byte), sizes before the break."""
 
     kind: str
     time_ns: Callable[[float], float]
@@ -109,11 +105,7 @@ def simulated(
 
 @dataclass(frozen=True)
 class Score:
-    """What the fit made of one run: the class, the break, and how many intervals cover the truth.
-
-    ``covered`` and ``compared`` count only the numbers of runs whose class was found; ``strict``
-    counts every number, one that was not given as missed.
-    """
+    """What the fit made of one run, and how many intervals cover the truth; of all: ``strict``."""
 
     is_right: bool
     is_broken: bool

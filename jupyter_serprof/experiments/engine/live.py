@@ -26,6 +26,7 @@ from jupyter_serprof.capture.recorder import OWN_THREADS, active_recorders, desc
 from jupyter_serprof.capture.stacks import stack_of
 from jupyter_serprof.model.live import LiveFacts, seconds_text
 from jupyter_serprof.model.stages import stage
+from jupyter_serprof.model.trace import HELD
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.probes import Probe
 
@@ -55,6 +56,7 @@ class Ticker:
         self._stop, self._gone, self._pid = allocate_lock(), allocate_lock(), os.getpid()
         self._outlook, self._start_s = Outlook(), 0.0
         self._last: LiveFacts | None = None
+        self._waits = (0.0, 0.0)  # since when, and what this process had run by then
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turn = allocate_lock()  # held while a turn of the loop is asked for
 
@@ -65,6 +67,7 @@ class Ticker:
             began_s = getattr(getattr(self._tell, "__self__", None), "began_s", None)
             self._start_s = _clock() if began_s is None else began_s
             self._loop = asyncio._get_running_loop()  # noqa: SLF001
+            self._waits = _clock(), time.process_time()
             self._stop.acquire()
             self._gone.acquire()
             try:  # Not threading's: programs count its threads, and its waits are watched.
@@ -96,23 +99,30 @@ class Ticker:
             self._gone.release()
 
     def _tell_on(self) -> None:
-        if self._stop.acquire(timeout=max(0.0, self._start_s + AFTER_S / 2 - _clock())):
+        if self._is_over_by(self._start_s + AFTER_S / 2):
             return
         self._now()  # who is asked by now has answered when it is told
-        due_s, spent_s = max(_clock() + EVERY_S, self._start_s + AFTER_S), time.process_time()
-        wait_s = due_s - _clock()
-        while not self._stop.acquire(timeout=max(0.0, wait_s)):
+        due_s = max(_clock() + EVERY_S, self._start_s + AFTER_S)
+        while not self._is_over_by(due_s):
             self._wake()
             now_s = _clock()
-            used_s, spent_s = time.process_time() - spent_s, time.process_time()
-            if now_s - due_s > _LATE_S and used_s > _BUSY_SHARE * (now_s - due_s):
-                self._outlook.held = (now_s, now_s - due_s)
             self._last = self._outlook.seen(self._now(), now_s - self._start_s)
             for recorder in active_recorders() if self._last.why else ():
                 recorder.stood = self._last.why, recorder.now()
             self._tell(self._last)
-            wait_s = max(EVERY_S, _REST * (_clock() - now_s))
-            due_s = _clock() + wait_s
+            due_s = _clock() + max(EVERY_S, _REST * (_clock() - now_s))
+
+    def _is_over_by(self, due_s: float) -> bool:
+        """Wait for the end until a time; note the call that kept us out for long behind it."""
+        is_over = self._stop.acquire(timeout=max(0.0, due_s - _clock()))
+        (since_s, spent_s), self._waits = self._waits, (_clock(), time.process_time())
+        late_s = self._waits[0] - max(due_s, since_s)
+        if late_s > _LATE_S and self._waits[1] - spent_s > _BUSY_SHARE * late_s:
+            self._outlook.held = (self._waits[0], late_s)
+            for recorder in active_recorders():
+                where, *_ = [*stack_of(recorder.thread, _named), ""]
+                recorder.held = max(recorder.held, (late_s, where))
+        return is_over
 
     def _wake(self) -> None:
         """Let an event loop that sleeps turn once: a kernel hears Ctrl-C in an ``await`` only then.
@@ -167,8 +177,14 @@ def _facts(recorder: Recorder, still_s: float) -> LiveFacts:
     return replace(facts, title=stage(facts.stage).title if facts.stage else "", why=why)
 
 
+def _named(frame: FrameType) -> str:
+    """Return where a call that is over was made: the interpreter was handed on just behind it."""
+    name, module = frame.f_code.co_name, str(frame.f_globals.get("__name__"))
+    return "" if name[0] == "<" or module.startswith("jupyter_serprof.") else f" in `{name}`"
+
+
 _PICKLES = ("pickle.dumps", "dask.serialize", "ray.pickle")
-_LIBRARIES = ("cloudpickle", "distributed", "ray", "pickle")
+_LIBRARIES = ("cloudpickle", "distributed", "jupyter_serprof", "ray", "pickle")
 
 
 def _pickling(thread: int) -> str:
@@ -250,7 +266,7 @@ class Outlook:
             self.moved_s = now_s
         why = facts.why if now_s - self.moved_s >= STILL_S else ""
         if now_s - self.held[0] < _SAID_S:
-            why = f"one call held the interpreter for {seconds_text(self.held[1])}"
+            why = f"one call{HELD}{seconds_text(self.held[1])} or more"
         is_one = before.done == before.total or facts.unit == "task"
         if before.total and (facts.total or 0) > before.total and is_one:
             # More comes than was known: nobody knows how much more will.

@@ -57,11 +57,6 @@ class Live:
     and papermill. The notebook that is saved holds no trace of line or widget. How often it is told
     is decided where it is told (`Ticker`, `Telling`). One with a name says at the end how long that
     took; without a name a document takes its place.
-
-    Examples
-    --------
-    >>> from jupyter_serprof.testing import make_trace
-    >>> Live().show(make_trace([("gc", "client/main", 0, 1)]))
     """
 
     def __init__(self, name: str = "", began_s: float | None = None) -> None:

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from functools import partial
 from heapq import heapreplace
 from importlib import import_module
+from itertools import count
 from random import Random
 from statistics import median
 from types import SimpleNamespace
@@ -94,14 +95,21 @@ def test_nothing_stays_after_an_error(told: Told, error: type[BaseException]) ->
     assert "Wait in this process" in {facts.title for facts in told if facts.stage == "python.wait"}
 
 
-def test_a_call_that_holds_the_interpreter_is_told_when_it_is_over(told: Told) -> None:
-    """Nothing of ours runs before its end, and then the end comes first."""
-    ticker = Ticker(told)
+def test_a_call_that_held_the_interpreter_is_in_the_document(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it began with the code, before anything could be told."""
+    ticks = count(0.0, 2.0)  # whoever looks at the clock comes 2 s late
+    monkeypatch.setattr(live, "_clock", lambda: next(ticks))
+    monkeypatch.setattr(live, "_BUSY_SHARE", -1.0)
 
-    ticker.start()
-    ticker.stop()
+    with api.record("held", live=told) as recording:
+        assert told.has_come.wait(30)
+    trace = recording.trace
 
-    assert told[-1].is_over
+    note = trace.quality.notes[0]
+    assert re.match(r"one call( in `\w+`)? held the interpreter for [24].0 s", note)
+    assert (told[-1].is_over, f": {note}" in f"{trace.summary}") == (True, True)
 
 
 def test_a_callable_that_raises_is_noted_and_called_no_more(told: Told) -> None:
