@@ -45,7 +45,6 @@ def test_a_variant_says_when_it_wins(
 
 
 def test_a_document_that_is_finished_twice_says_it_once() -> None:
-    """A sweep that grows is finished after each step."""
     once = with_break_even(make_sweep(sizes=(1, 8)))
 
     assert with_break_even(once) == once
@@ -53,7 +52,6 @@ def test_a_document_that_is_finished_twice_says_it_once() -> None:
 
 
 def test_without_plain_pickle_nothing_is_said() -> None:
-    """There is nothing to hold it against."""
     sweep = make_sweep()
     alone = Sweep(name="a", started="", variants=sweep.variants, points=sweep.points[2:])
 

@@ -56,7 +56,6 @@ def test_any_document_has_a_short_headline_without_brackets(document: Trace | Sw
 
 @pytest.mark.parametrize("name", TOLD)
 def test_what_people_reviewed_has_short_headlines_without_a_full_stop(name: str) -> None:
-    """The first line of each section."""
     written = (DATA / "told" / f"{name}.txt").read_text("utf-8")
     said = re.findall(r"^=== .*\n(.*)", written, re.MULTILINE)
     assert said

@@ -130,7 +130,6 @@ WORKLOADS: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("work", WORKLOADS.values(), ids=WORKLOADS)
 def test_nothing_is_found_in_a_healthy_workload(work: Callable[[], object]) -> None:
-    """A tool that always warns is not read."""
     work()  # imports and first uses are not what is looked at
 
     with record("healthy") as recording:

@@ -57,7 +57,6 @@ def test_what_is_printed_adds_up_on_every_level(trace: Trace, most_rows: int) ->
 
 @pytest.mark.parametrize("most_rows", [60, 24, 16, 8, 2])
 def test_no_outline_has_more_lines_than_asked(most_rows: int) -> None:
-    """However many computations, parts and stages there are."""
     for trace in (ONE, TWO, several(9), MANY, make_many(70), _beside_a_computation()):
         assert len(table_of(trace, most_rows).lines) <= most_rows + 1
 
@@ -103,7 +102,6 @@ def test_what_is_below_one_percent_is_one_line() -> None:
 
 
 def test_a_single_part_needs_no_heading() -> None:
-    """A heading that repeats its only line says nothing."""
     trace = make_trace((make_row("dask.dispatch.encode", 0, 9 * MS),), 10 * MS)
 
     assert [line.title for line in table_of(trace).lines] == ["Pickle tasks", "Unaccounted"]

@@ -181,7 +181,6 @@ def test_the_column_says_nothing_of_what_moved_nothing() -> None:
 
 
 def test_what_moved_nothing_crosses_nobody() -> None:
-    """Neither in the crossovers nor in the stretches of a sweep."""
     shared: dict[str, Scalar] = {"shared_share": 1.0, "has_buffers": True}
     small = made({"oob": ([5] * 4, shared), "pickle": ([1] * 4, MOVED)}, 1_000)
     large = made({"oob": ([5] * 4, shared), "pickle": ([900] * 4, MOVED)}, SIZE)

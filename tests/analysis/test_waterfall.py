@@ -521,7 +521,6 @@ def test_the_stage_that_others_are_a_part_of_is_described() -> None:
 
 
 def test_all_questions_share_one_walk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A walk of 20,000 spans takes longer than most of the answers."""
     walked = Mock(wraps=asked._walked)
     monkeypatch.setattr(asked, "_walked", walked)
 

@@ -300,7 +300,6 @@ def test_whatever_the_schema_calls_optional_may_be_missing(document: dict[str, A
 def test_a_newer_version_asks_for_an_upgrade(
     document: dict[str, Any], path: tuple[str | int, ...], version: float
 ) -> None:
-    """The message names both versions and the line to paste."""
     newer = changed(document, path, version)
 
     message = complaint(newer)
@@ -433,7 +432,6 @@ DAMAGED_SWEEPS = [
 def test_a_damaged_value_is_named_with_its_place(
     document: dict[str, Any], path: tuple[str | int, ...], value: object, words: str
 ) -> None:
-    """The message says where, what is there, and what to do."""
     damaged = changed(document, path, value)
 
     message = complaint(damaged)
@@ -503,7 +501,6 @@ def test_any_single_wrong_value_loads_or_is_complained_of(name: str, part: tuple
 )
 @settings(max_examples=100)
 def test_several_wrong_values_load_or_are_complained_of(document: object) -> None:
-    """Also where two damages meet."""
     assert survives(document) in (True, False)
 
 

@@ -320,7 +320,6 @@ def test_a_new_file_has_the_mode_that_the_umask_gives_and_the_umask_is_not_touch
 def test_what_must_not_be_replaced_is_refused(
     make: Callable[[Path], None], why: str, file: Path
 ) -> None:
-    """It is as before, and nothing lies beside it."""
     make(file)
     before = file.stat()
 

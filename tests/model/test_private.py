@@ -182,7 +182,6 @@ def test_no_secret_is_in_a_private_file(ending: str, make: Any, tmp_path: Path) 
 
 @pytest.mark.parametrize("ending", ["md", "csv"])
 def test_what_is_only_text_is_private_too(ending: str, tmp_path: Path) -> None:
-    """A comparison and an anatomy."""
     trace = secret_trace()
     assert trace.comparison is not None
 
@@ -322,7 +321,6 @@ def numbers(value: Any) -> list[object]:
 def test_the_environment_makes_it_the_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``SERPROF_PRIVATE=1``, unless the call says otherwise."""
     monkeypatch.setenv("SERPROF_PRIVATE", "1")
 
     sp.save(secret_trace(), tmp_path / "default.md")

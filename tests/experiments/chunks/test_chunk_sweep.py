@@ -95,7 +95,6 @@ def test_large_chunks_come_first(client: Client) -> None:
 
 
 def test_local_schedulers_need_no_cluster() -> None:
-    """Threads and the synchronous scheduler."""
     with dask.config.set(scheduler="sync"):
         sweep = sp.chunk_sweep(make, CHUNKS, repeat=1, compute=True)
 
@@ -178,8 +177,6 @@ def test_sizes_that_no_bytes_tell_apart_are_rows_of_their_own() -> None:
 
 
 def test_a_size_that_failed_keeps_its_row_where_bytes_tell_nothing() -> None:
-    """With its own reason."""
-
     def computed(chunk: float) -> Any:
         if chunk == 10:
             message = "ten"
@@ -197,7 +194,6 @@ def test_a_size_that_failed_keeps_its_row_where_bytes_tell_nothing() -> None:
 
 
 def test_an_exception_at_one_size_leaves_the_others(client: Client) -> None:
-    """The size is named with its error, the others are measured to the end."""
     sweep = sp.chunk_sweep(lambda chunk: make(chunk) if chunk != 10 else 1 / 0, CHUNKS, repeat=1)
 
     assert {point.parameter for point in sweep.points} == {5, 20}
@@ -206,7 +202,6 @@ def test_an_exception_at_one_size_leaves_the_others(client: Client) -> None:
 
 
 def test_an_exception_at_every_size_is_the_users(client: Client) -> None:
-    """Nothing was measured: the error itself comes through."""
     experiment = ChunkSweep(lambda chunk: chunk / 0, CHUNKS)
 
     with pytest.raises(ZeroDivisionError):
@@ -228,7 +223,6 @@ def test_a_function_that_ignores_its_argument_is_told(client: Client) -> None:
 
 
 def test_sizes_with_the_same_chunks_are_measured_once(client: Client) -> None:
-    """Beyond the array every chunk size is the same."""
     sweep = sp.chunk_sweep(make, [5, 10, 20, 40], repeat=1)
 
     assert {point.parameter for point in sweep.points} == {5, 10, 40}
@@ -238,7 +232,6 @@ def test_sizes_with_the_same_chunks_are_measured_once(client: Client) -> None:
 
 @pytest.mark.parametrize("value", [7, None, [1, 2]])
 def test_something_else_than_a_collection_is_refused(client: Client, value: object) -> None:
-    """The message has what came back, and what should."""
     with pytest.raises(UsageError, match=r"nothing of Dask ran\. Expected was a Dask collection"):
         sp.chunk_sweep(lambda _: value, CHUNKS)
 
@@ -259,7 +252,6 @@ def test_something_else_than_a_collection_is_refused(client: Client, value: obje
 def test_bad_input_is_refused_before_anything_runs(
     given: object, options: dict[str, Any], said: str
 ) -> None:
-    """One sentence with the value."""
     with pytest.raises(UsageError, match=said):
         sp.chunk_sweep(given, options.pop("chunks", CHUNKS), **options)
 
@@ -283,7 +275,6 @@ def test_chunks_that_fit_into_no_worker_are_left_out() -> None:
 def test_graphs_of_too_many_tasks_are_not_run(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The small sizes stay out, the large ones are measured."""
     monkeypatch.setattr(dask_chunk_bound, "MOST_TASKS", 30)
 
     sweep = sp.chunk_sweep(make, CHUNKS, repeat=1)
@@ -403,7 +394,6 @@ def test_the_magic_shows_what_was_measured_before_an_error(user: Shell) -> None:
     ],
 )
 def test_bad_lines_are_refused_with_a_line_to_paste(user: Shell, line: str, said: str) -> None:
-    """One line, and nothing is shown."""
     ran = Ran(user, f"%graphstages {line}")
 
     assert said in ran.err + ran.out

@@ -112,7 +112,6 @@ def test_of_a_flat_curve_none_is_recommended() -> None:
 
 
 def test_one_run_of_each_size_tells_nothing() -> None:
-    """Without a second run nobody knows the noise."""
     result = found(u_curve(1e-3, 5, 8), repeats=1)
 
     assert not result.is_told
@@ -225,7 +224,6 @@ def test_the_finding_has_the_numbers_and_a_line_to_paste() -> None:
 
 
 def test_fewer_than_three_sizes_are_no_curve() -> None:
-    """The headline says how many are missing."""
     points, facts = runs(u_curve(1e-3, 5, 8), chunks=CHUNKS[:2])
 
     result = recommend(points, facts)
@@ -239,7 +237,6 @@ def test_fewer_than_three_sizes_are_no_curve() -> None:
 
 
 def test_cold_runs_do_not_count() -> None:
-    """A size that ran only cold is left out."""
     points, facts = runs(u_curve(1e-3, 5, 8))
     cold = replace(points[0], cold=True, wall_ns=1, parameter=1.0)
 

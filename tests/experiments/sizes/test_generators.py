@@ -24,7 +24,6 @@ def size_of(value: object, measure: str) -> int:
 @pytest.mark.parametrize("asked", [1_000, 31_623, 1_000_000, 10_000_000])
 @pytest.mark.parametrize("generator", GENERATORS.values(), ids=GENERATORS)
 def test_the_asked_size_is_made(generator: Generator, asked: int) -> None:
-    """Within a tenth, from a kilobyte on."""
     value = generator.make(asked)
 
     assert size_of(value, generator.measure) == pytest.approx(asked, rel=0.1)
@@ -63,7 +62,6 @@ def test_a_strided_array_is_one() -> None:
 
 
 def test_what_is_made_has_the_kind_of_its_title() -> None:
-    """A menu can trust the titles."""
     made = {key: each.make(10_000) for key, each in GENERATORS.items()}
 
     assert all(type(entry) is float for entry in made["floats"])  # type: ignore[attr-defined]
@@ -76,7 +74,6 @@ def test_what_is_made_has_the_kind_of_its_title() -> None:
 
 
 def test_a_missing_library_gives_the_line_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A menu can leave out what cannot be made, and say why."""
     monkeypatch.setitem(sys.modules, "pandas", None)
 
     states = {key: each.state() for key, each in GENERATORS.items()}

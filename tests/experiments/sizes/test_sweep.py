@@ -104,7 +104,6 @@ def test_the_first_pass_is_cold_and_goes_up_and_later_ones_are_shuffled(ways: Wa
 
 
 def test_the_order_is_that_of_the_seed_and_the_document_holds_it(ways: Ways) -> None:
-    """A sweep can be repeated in the same order."""
     ways.add("a")
     ways.add("b")
 
@@ -179,7 +178,6 @@ def test_a_value_that_a_variant_refuses_is_a_skipped_row(ways: Ways) -> None:
 
 
 def test_a_maker_that_fails_at_one_size_leaves_the_others(ways: Ways) -> None:
-    """And one that fails at every size raises what it raised."""
     ways.add("a")
 
     def make(n: float) -> object:
@@ -208,7 +206,6 @@ def test_the_real_size_counts(ways: Ways) -> None:
 
 
 def test_two_sizes_with_the_same_bytes_are_measured_once(ways: Ways) -> None:
-    """No size gets the points of two; a note says whose."""
     ways.add("a")
 
     sweep = valid(run(SizeSweep(lambda n: b"x" * max(5000, int(n)), SIZES, repeat=1)))
@@ -224,7 +221,6 @@ def test_two_sizes_with_the_same_bytes_are_measured_once(ways: Ways) -> None:
 
 
 def test_values_are_dropped_before_the_next_is_made(ways: Ways) -> None:
-    """A sweep to 1 GB holds one value, not one for each size."""
     alive = most = 0
 
     class Value(bytes):
@@ -297,7 +293,6 @@ def test_without_repeat_there_are_three_warm_runs_and_five_if_they_fit(
 def test_sizes_beyond_the_memory_are_left_out_before_they_are_made(
     ways: Ways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The bound is told; nothing that large is ever made."""
     ways.add("a")
     monkeypatch.setattr(sweep_memory, "available_bytes", lambda: 1_000_000)
     made: list[float] = []
@@ -403,7 +398,6 @@ def test_code_of_which_nobody_saw_bytes_keeps_its_points(clock: TickClock) -> No
     ],
 )
 def test_bad_options_are_refused_before_anything_runs(options: dict[str, Any], said: str) -> None:
-    """What happened, the value, one remedy."""
     given = {"sizes": SIZES} | options
 
     with pytest.raises(UsageError, match=said.replace("?", r"\?")):
@@ -456,7 +450,6 @@ def test_values_that_pickle_cannot_measure_stand_where_their_bytes_are() -> None
 
 
 def test_what_was_left_out_was_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The row of a transport has the reason why no size was run."""
     monkeypatch.setattr(sweep_memory, "available_bytes", lambda: 1_000)
 
     runner = SizeSweep(

@@ -209,7 +209,6 @@ def test_the_smaller_of_memory_and_rays_store_is_the_bound(
 
 
 def test_nobody_is_stopped_where_nobody_can_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unknown memory bounds nothing and claims nothing."""
     monkeypatch.setattr(sweep_memory, "available_bytes", lambda: None)
 
     guard = MemoryGuard(("pickle",))
@@ -220,7 +219,6 @@ def test_nobody_is_stopped_where_nobody_can_say(monkeypatch: pytest.MonkeyPatch)
 def test_a_container_has_less_memory_than_its_machine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The limit of the control group counts; "max" is none."""
     monkeypatch.setattr(machine, "_GROUP", tmp_path)
     monkeypatch.setattr(machine, "free_memory_bytes", lambda: 5000)
     (tmp_path / "memory.current").write_text("400\n")
