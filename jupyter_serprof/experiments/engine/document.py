@@ -102,7 +102,10 @@ def _cause(sweep: Sweep, best: Variant, ranked: Sequence[Variant]) -> str:
     warned = [(key, one) for key, one in _found(sweep) if one.severity == "warn" and is_cause(one)]
     for variant in (best, *ranked):
         for title in (one.title for key, one in warned if key == variant.key):
-            said = f"{warm_text(sweep, variant.key)}, {title}"
+            took = warm_text(sweep, variant.key)
+            if title.startswith(f"{units.code_text(sweep.name)} of "):  # with bytes of its own
+                return f"{title}: {variant.title} takes {took}"
+            said = f"{took}, {title}"
             named = f"{_what(sweep)}: {variant.title} takes {said}"
             is_long = len(named) > units.LONGEST_HEADLINE
             return f"{_what(sweep)}: {said}" if variant is best or is_long else named

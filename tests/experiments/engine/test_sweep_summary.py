@@ -206,6 +206,7 @@ def test_what_a_transport_does_by_itself_is_no_advice() -> None:
     [
         (("pickle",), "Many objects", "`a`, 8.00 MB: 31.0 ms, Many objects"),
         (("ray",), "Ray pickled 9", "`a`, 8.00 MB: Ray takes 95.0 ms, Ray pickled 9"),
+        (("ray",), "`a` of 7.00 MB was sent", "`a` of 7.00 MB was sent: Ray takes 95.0 ms"),
         (("ray", "pickle"), "Many objects", "`a`, 8.00 MB: 31.0 ms, Many objects"),
         (("ray",), "Ray" * 22, f"`a`, 8.00 MB: 95.0 ms, {'Ray' * 22}"),
         (("oob",), "Many objects", "`a`, 8.00 MB: Pickle takes 31.0 ms, no way is faster"),
