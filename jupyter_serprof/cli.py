@@ -7,8 +7,8 @@ import ast
 import linecache
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,14 +75,27 @@ def main(arguments: Sequence[str], namespace: dict[str, Any]) -> int:
         options = understood(arguments)
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
+    options.live = None if options.quiet else api.Live()
     try:
-        return _program(options) if options.program else _run(options, namespace)
+        return _answered(options, namespace)
     except RegressionError as error:
         return _say(error, _FAILED)
     except SerprofError as error:
         return _say(error, _MISUSED)
     except KeyboardInterrupt as error:
         return _say("; ".join(["interrupted", *getattr(error, "__notes__", ())]), _INTERRUPTED)
+
+
+def _answered(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
+    try:
+        return _program(options) if options.program else _run(options, namespace)
+    finally:  # whatever is said next begins on a line of its own
+        _close(options)
+
+
+def _close(options: argparse.Namespace) -> None:
+    if options.live is not None:
+        options.live.close()
 
 
 def command() -> int:
@@ -158,6 +171,7 @@ def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     except SerprofError:
         raise
     except Exception as error:  # noqa: BLE001  (whatever the user's program raises is shown)
+        _close(options)
         return _say(_traceback(error), _FAILED)
     return _finish(options, made, limit)
 
@@ -182,10 +196,25 @@ def _program(options: argparse.Namespace) -> int:
     if options.repeat is not None or options.compare is not None:
         return _programs(options, name, limit)
     recording = api.stage_recording(name, detail=options.detail, blame=options.blame)
-    status = run_program(options.program, recording, is_module=bool(options.module))
+    recording.live = options.live and options.live.tell
+    watched = _cleared(options, recording)
+    status = run_program(options.program, watched, is_module=bool(options.module))
     with redirect_stdout(sys.stderr):
         _finish(options, (recording.trace, None), None)
     return status
+
+
+@contextmanager
+def _cleared(
+    options: argparse.Namespace, recording: AbstractContextManager[object]
+) -> Iterator[None]:
+    """Record, and clear the line where the program fails: its traceback begins on a new one."""
+    try:
+        with recording:
+            yield
+    except BaseException:
+        _close(options)
+        raise
 
 
 def _programs(options: argparse.Namespace, name: str, limit: float | None) -> int:
@@ -207,7 +236,7 @@ def _programs(options: argparse.Namespace, name: str, limit: float | None) -> in
         api.check_question(before.name, name)
     with redirect_stdout(sys.stderr):
         try:
-            made = _made(runs, before, None if options.quiet else api.Live().tell)
+            made = _made(runs, before, options.live and options.live.tell)
         except ProgramError as error:
             if runs.progress.done:
                 _finish(options, (runs.document, None), None)
@@ -231,7 +260,7 @@ def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep
     if options.transports and not code.is_expression:
         message = "--transports sends a value, and the statement is none. Move it to -s"
         raise UsageError(message)
-    tell = None if options.quiet else api.Live().tell
+    tell = options.live and options.live.tell
     first = api.record(name, detail=options.detail, blame=options.blame, live=tell)
     with first:
         value = code.call()
@@ -261,7 +290,7 @@ def _made(runs: api.Experiment[Sweep], before: Trace | Sweep | None, tell: Any) 
 def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> int:
     """Show and save what was measured, whatever the comparison says."""
     document, problem = made
-    if not options.quiet:
+    if options.live is not None and not options.live.replace(document):
         api.show(document)
     for file in filter(None, (*options.save, options.html)):
         api.save(document, file, private=options.private or None)

@@ -27,9 +27,7 @@ MODULES = (
 class Entry:
     """An antipattern: what it is called, the page that tells it, what has to be said of it.
 
-    ``cause`` is "time" where the healthy twin is faster, "error" where the antipattern costs none
-    and is an error in the making. Without ``rule`` it is a way to wait, of which only the coverage
-    counts.
+    ``cause``: "time", or "error" in the making. Without ``rule`` only the coverage counts.
     """
 
     name: str

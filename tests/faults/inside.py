@@ -42,11 +42,7 @@ if IS_RECORDED:
 
 @contextmanager
 def recorded(*, reads: bool = True, looks: bool = True, **options: Any) -> Iterator[Any]:
-    """Run the block, under `record` if this run is recorded; report what it leaves behind.
-
-    Without ``reads`` the document is made later, if the program asks the recording for it; without
-    ``looks`` what is left is not looked at: another block still runs.
-    """
+    """Run the block, under `record` if this run is recorded; report what it leaves behind."""
     recording: Any = sp.record(**options) if IS_RECORDED else nullcontext()
     watched = _watched((lambda: recording.trace) if reads else None) if looks else nullcontext()
     with watched, recording as entered:

@@ -13,6 +13,7 @@ import pytest
 from made_runs import CODE, FAST_NS, SLOW_NS, made
 
 from jupyter_serprof.cli import main
+from jupyter_serprof.experiments.engine import live
 from jupyter_serprof.model import Sweep, Trace, load, save_document
 from jupyter_serprof.views.kit.lines import width as columns_of
 
@@ -67,6 +68,25 @@ def test_a_terminal_is_used_to_its_width_and_not_beyond(columns: int) -> None:
     widths = {columns_of(line.rstrip()) for line in said.decode().splitlines()}
     assert min(columns, 100) - 25 < max(widths) <= columns
     assert "Wall time" in said.decode()
+
+
+@pytest.mark.parametrize("end", ["", "1 / 0"])
+def test_a_terminal_has_a_line_while_a_program_runs(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """Until there is the picture, or the error of the program, on a line of its own."""
+    monkeypatch.setattr(live, "AFTER_S", 0.0)
+    monkeypatch.setattr("jupyter_serprof.views.notebook.live._is_terminal", lambda: True)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    monkeypatch.setattr(sys, "argv", sys.argv[:])
+    waits = "import sys\nwhile 'Running' not in sys.stderr.getvalue(): ...\n"
+    (folder / "x.py").write_text(waits + end)
+
+    code = run(str(folder / "x.py"))
+
+    line, _, rest = capsys.readouterr().err.partition("\r\x1b[Kmaking the picture\r\x1b[K")
+    assert (code, line.startswith("\r\x1b[KRunning, 0.")) == (int(bool(end)), True)
+    assert ("Traceback" if end else ": no serialization was seen") in rest.partition("\n")[0]
 
 
 def test_a_private_file_has_no_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ from jupyter_serprof.views.notebook.bundle import bundle, display
 from jupyter_serprof.views.notebook.widget import front_end, widget_classes, widget_for
 
 _KERNELS = ("jupyter", "vscode", "colab")
-_FRESH_LINE = "\r\x1b[K"
+_FRESH_LINE, _OVER = "\r\x1b[K", "making the picture"
 #: A kernel that dies, and a page that is loaded anew, leave the last line for ever, also in the
 #: file: each line has its Stop for so long, then it says that it is old; without styles at once.
 _NEWS_S = 6
@@ -86,7 +86,7 @@ class Live:
             if facts.is_over and self._name:
                 self.close()
             elif facts.is_over and self._handle is not None:
-                self._put(_line(facts, f"{seconds_text(facts.ran_s)}; making the picture"))
+                self._put(_line(facts, _OVER))
             elif self._hooks is not None:
                 if self not in _SHOWN:
                     self._hooks.append(self._heard)
@@ -98,9 +98,8 @@ class Live:
             elif _is_terminal():
                 _SHOWN.add(self)
                 self._is_on_terminal = True
-                width = 0 if facts.is_over else shutil.get_terminal_size().columns - 1
-                said = f"{_FRESH_LINE}{_said(facts)[:width]}"
-                print(said, end="", file=sys.stderr, flush=True)  # noqa: T201
+                width = shutil.get_terminal_size().columns - 1
+                self._write(_OVER if facts.is_over else _said(facts)[:width])
 
     def tell_first(self, facts: LiveFacts) -> None:
         """Show a line of what runs before what is measured: its end is not the last."""
@@ -140,13 +139,19 @@ class Live:
     def replace(self, doc: Trace | Sweep) -> bool:
         """Put the document in the place of line or picture; False: nothing is shown."""
         with self._lock:
-            is_shown = self._handle is not None
+            is_in_shell = self._is_on_terminal and front_end() == "terminal"
+            is_shown = is_in_shell or self._handle is not None
             if is_shown:
                 data, metadata = bundle(doc)
+                self._write("")
                 self._put(data, metadata=metadata)
                 self._handle = None
             self.close()
             return is_shown
+
+    def _write(self, line: str) -> None:
+        if self._is_on_terminal:
+            print(f"{_FRESH_LINE}{line}", end="", file=sys.stderr, flush=True)  # noqa: T201
 
     def close(self) -> None:
         """End it; a line whose place nobody took says how long it was. Again it does nothing."""
@@ -154,8 +159,7 @@ class Live:
             if self._handle is not None:
                 ended = f"{self._name or 'it'} ended after {seconds_text(self._ran_s)}"
                 self._put({"text/plain": ended})
-            if self._is_on_terminal:
-                print(_FRESH_LINE, end="", file=sys.stderr, flush=True)  # noqa: T201
+            self._write("")
             if self._widget is not None:
                 self._widget.close()
             _SHOWN.discard(self)
