@@ -28,18 +28,17 @@ def _sweep(typed: Typed, wanted: Range) -> None:
     __tracebackhide__ = True
     options = typed.options
     with typed.told():
-        subject = _subject(typed, wanted)
-    sweep = api.ChunkSweep(
-        subject,
-        api.log_spaced(wanted.low, wanted.high, wanted.count),
-        name=options.title,
-        parameter=wanted.name,
-        code=options.code,
-        repeat=options.repeat,
-        compute=options.compute,
-        timeout_s=options.timeout,
-        detail=options.detail,
-    )
+        sweep = api.ChunkSweep(
+            _subject(typed, wanted),
+            api.log_spaced(wanted.low, wanted.high, wanted.count),
+            name=options.title,
+            parameter=wanted.name,
+            code=options.code,
+            repeat=options.repeat,
+            compute=options.compute,
+            timeout_s=options.timeout,
+            detail=options.detail,
+        )
     run.measure(typed, sweep)
 
 
@@ -68,16 +67,17 @@ def _repeat(typed: Typed, code: Code) -> None:
     """Run the code many times and show the runs; against a document, raise if it is too slow."""
     __tracebackhide__ = True
     options, before = typed.options, run.document_before(typed)
-    runs = api.GraphRepeats(
-        code.call,
-        options.title,
-        options.detail,
-        repeat=options.repeat,
-        compute=options.compute,
-        timeout_s=options.timeout,
-        is_statement=not code.is_expression,
-        typed=options.code,
-    )
+    with typed.told():
+        runs = api.GraphRepeats(
+            code.call,
+            options.title,
+            options.detail,
+            repeat=options.repeat,
+            compute=options.compute,
+            timeout_s=options.timeout,
+            is_statement=not code.is_expression,
+            typed=options.code,
+        )
     try:
         with api.told(typed.tell):
             runs.run_once()
