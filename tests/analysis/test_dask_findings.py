@@ -1,14 +1,18 @@
 """Findings about Dask: silent where all is well; what they say is beside the other findings."""
 
 from dataclasses import replace
+from typing import Any
 
+import dask.array as da
 import pytest
 from dask_golden import HASH, HEALTHY, apart, graph_table, repeats, run, tiny
 from typed_code import DASK_CODE
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings.dask_facts import prefix
+from jupyter_serprof.analysis.findings.dask_tiny import larger_chunks
 from jupyter_serprof.model import Finding, Trace
+from jupyter_serprof.testing import make_trace
 
 
 @pytest.mark.parametrize("trace", HEALTHY.values(), ids=HEALTHY)
@@ -105,3 +109,16 @@ def test_of_a_set_index_done_again_what_it_gives_is_persisted_not_what_it_is_giv
 
     (told,) = analyse(replace(trace, spans=(first, *trace.spans[1:]))).findings
     assert told.remedy.startswith("indexed = df.set_index(k).persist()")
+
+
+@pytest.mark.parametrize("shape", [(40_000,), (400, 400)])
+def test_chunks_as_printed_are_fewer_by_one_factor_in_each_number_of_dimensions(
+    shape: tuple[int, ...],
+) -> None:
+    x = da.ones(shape, chunks=10)
+    names: dict[str, Any] = {"x": x}
+
+    exec(larger_chunks(make_trace([]), 2.0).split("\n")[-1].replace("<x>", "x"), names)  # noqa: S102
+
+    made = da.ones(shape, chunks=names["chunks"])
+    assert x.npartitions / made.npartitions == pytest.approx(2, rel=0.06)

@@ -138,7 +138,8 @@ def larger_chunks(trace: Trace, factor: float) -> str:
     edges = {1: _readable(factor), 2: _readable(math.sqrt(factor))}
     how = f"longer chunks, {edges[2]} times in 2-D, {edges[1]} times in 1-D"
     lines = [f"factor = {math.ceil(float(edges[n]))}; <chunks{n}>   # longer chunks" for n in edges]
-    lines.append(f"chunks = tuple(int(n * {edges[2]}) for n in <x>.chunksize)   # with {how}; ")
+    edge = f"{edges[1]} ** (1 / <x>.ndim)"
+    lines.append(f"chunks = tuple(int(n * {edge}) for n in <x>.chunksize)   # with {how}; ")
     return "\n".join(lines) + "`%graphstages --sweep chunk=...` measures it"
 
 
