@@ -167,10 +167,7 @@ def test_each_variant_and_large_stage_has_lines_of_its_own() -> None:
     lines = fits_of(points)
 
     assert [(line.cold, line.stage) for line in lines] == [
-        (False, ""),
-        (False, "dumps"),
-        (True, ""),
-        (True, "dumps"),
+        *((False, ""), (False, "dumps"), (True, ""), (True, "dumps"))
     ]
     total, stage = float(str(lines[0].ns_per_byte)), float(str(lines[1].ns_per_byte))
     assert stage == pytest.approx(total / 2, rel=0.01)

@@ -101,9 +101,7 @@ def test_what_is_faster_than_a_copy_made_none(
 @pytest.mark.parametrize(
     ("left", "right", "cost_ns", "is_told"),
     [
-        ([100], [109], 0, False),
-        ([100], [112], 0, True),
-        ([10_000], [12_000], 2_100, False),
+        *(([100], [109], 0, False), ([100], [112], 0, True), ([10_000], [12_000], 2_100, False)),
         ([10_000], [12_000], 1_900, True),
         ([100, 100, 100, 160], [150, 150, 150, 150], 0, False),
         ([100, 101, 160], [250, 251, 252], 0, False),

@@ -84,10 +84,8 @@ def test_words_are_said_where_the_code_does_not_tell_one_loop(code: str) -> None
     [
         ("y = (x + x.T).mean().compute()", "x"),
         ("df.groupby('...').v.sum().compute()", "df"),
-        ("dask.compute(df.a.sum())", "df"),
-        ("da.ones(9).sum().compute()", None),
-        ("make(3).sum().compute()", None),
-        ("self.frame.sum().compute()", None),
+        *(("dask.compute(df.a.sum())", "df"), ("da.ones(9).sum().compute()", None)),
+        *(("make(3).sum().compute()", None), ("self.frame.sum().compute()", None)),
         ("for part in parts: part.compute()", None),
         ("a.compute(); b.compute()", None),
     ],

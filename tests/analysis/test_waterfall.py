@@ -276,10 +276,8 @@ def test_several_computations_have_rows_of_their_own() -> None:
         for r in waterfall.rows
     ]
     assert found == [
-        (0, "dask.serialize", 2, 2, 100, 1),
-        (0, "dask.gather", 1, 1, 30, 1),
-        (1, "dask.serialize", 1, 1, 200, 1),
-        (1, "dask.gather", 3, 3, None, 0),
+        *((0, "dask.serialize", 2, 2, 100, 1), (0, "dask.gather", 1, 1, 30, 1)),
+        *((1, "dask.serialize", 1, 1, 200, 1), (1, "dask.gather", 3, 3, None, 0)),
     ]
     assert waterfall.unaccounted_ns == 3 * MS
 

@@ -95,10 +95,9 @@ def test_stop_beside_the_line_interrupts_the_kernel(
 def test_a_line_of_a_kernel_or_page_that_is_gone_has_no_stop(
     screen: Screen, jupyter: str, jupyter_root: Path, host: str, code: str
 ) -> None:
-    """After some seconds; in the file, opened again, too.
-
-    Of a cell whose page is loaded anew JupyterLab shows nothing that comes later, no print either.
-    """
+    """After some seconds; in the file, opened again, too."""
+    # Of a cell whose page is loaded anew JupyterLab shows nothing that comes later, no print
+    # either.
     page, stop = waiting(screen, jupyter, jupyter_root / f"gone-{host}-{len(code)}.ipynb", code)
     old = page.get_by_text("(no news since)")
 

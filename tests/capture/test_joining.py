@@ -138,9 +138,7 @@ def test_what_is_in_another_call_stays_in_it(monkeypatch: pytest.MonkeyPatch) ->
     assert [
         (span.stage, span.parent, (span.details or {}).get("calls", 1)) for span in trace.spans
     ] == [
-        ("pickle.dumps", -1, 2),
-        ("ray.store", -1, 1),
-        ("pickle.dumps", 1, 3),
+        *(("pickle.dumps", -1, 2), ("ray.store", -1, 1), ("pickle.dumps", 1, 3)),
         ("pickle.dumps", -1, 4),
     ]
 

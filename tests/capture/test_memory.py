@@ -109,15 +109,11 @@ def test_the_maps_of_this_process_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("buffers", "is_inside"),
     [
-        ([(0x7F10000000, 8)], True),
-        ([(0x7F1FFFFFF8, 8)], True),
-        ([(0x7F1FFFFFF9, 8)], False),
+        *(([(0x7F10000000, 8)], True), ([(0x7F1FFFFFF8, 8)], True), ([(0x7F1FFFFFF9, 8)], False)),
         ([(0x7F0FFFFFFF, 8)], False),
         ([(0x7F10000000, 8), (0x7F40000000, 8)], True),
-        ([(0x7F10000000, 8), (5, 8)], False),
-        ([(0x7F10000000, 8), (5, 0)], True),
-        ([(5, 0)], False),
-        ([], False),
+        *(([(0x7F10000000, 8), (5, 8)], False), ([(0x7F10000000, 8), (5, 0)], True)),
+        *(([(5, 0)], False), ([], False)),
     ],
 )
 @pytest.mark.usefixtures("maps")

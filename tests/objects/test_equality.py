@@ -91,10 +91,7 @@ def test_what_comes_back_as_it_was_is_equal(value: object) -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (1, 2),
-        ([1, 2], [1]),
-        ([1, [2, [3]]], [1, [2, [4]]]),
-        ({"a": 1}, {"a": 1, "b": 2}),
+        *((1, 2), ([1, 2], [1]), ([1, [2, [3]]], [1, [2, [4]]]), ({"a": 1}, {"a": 1, "b": 2})),
         ({"a": 1}, {"b": 1}),
         ({"a": np.ones(2)}, {"a": np.zeros(2)}),
         (np.arange(3), np.arange(4)),

@@ -87,12 +87,8 @@ def _reads(key: str) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("function", "names"),
     [
-        (_writes, ["SHARED"]),
-        (_appends, ["LISTED"]),
-        (_assigns, ["SHARED"]),
-        (_reads, []),
-        (len, []),
-        (pytest.skip, []),
+        *((_writes, ["SHARED"]), (_appends, ["LISTED"]), (_assigns, ["SHARED"]), (_reads, [])),
+        *((len, []), (pytest.skip, [])),
     ],
 )
 def test_a_function_writes_the_globals_that_it_assigns_to(function: Any, names: list[str]) -> None:

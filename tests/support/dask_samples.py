@@ -19,10 +19,8 @@ def spans_of(at: float, index: int, *, scale: float = 1, lanes: int = 4, tasks: 
     draw = random.Random(index)  # noqa: S311  (the same picture every time)
     mark = {"computation": index}
     steps: list[tuple[str, str, float]] = [
-        ("python.code", CLIENT, 12),
-        ("dask.construct", CLIENT, 25),
-        ("dask.prepare", CLIENT, 1.5),
-        ("dask.serialize", CLIENT, 3.1),
+        *(("python.code", CLIENT, 12), ("dask.construct", CLIENT, 25)),
+        *(("dask.prepare", CLIENT, 1.5), ("dask.serialize", CLIENT, 3.1)),
         ("dask.communicate.batch", CLIENT, 6.8),
         ("dask.communicate.frames", CLIENT, 0.2),
         ("dask.communicate.wire", CLIENT, 2.4),

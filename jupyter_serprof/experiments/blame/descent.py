@@ -108,12 +108,10 @@ class Descent:
             raise
 
     def time_in_band(self, plain_s: float) -> None:
-        """Time the parts once more, in-band and kept: so that they are parts of a plain dumps.
-
-        A pickler that keeps nothing copies no large buffer, and a plain dumps mostly copies.
-        Without time or memory for it, the times stay those of the passes. ``plain_s`` is what a
-        plain dumps took.
-        """
+        """Time the parts once more, in-band and kept: so that they are parts of a plain dumps."""
+        # A pickler that keeps nothing copies no large buffer, and a plain dumps mostly copies.
+        # Without time or memory for it, the times stay those of the passes. ``plain_s`` is what a
+        # plain dumps took.
         size, free = self.plain_bytes, available_bytes()
         if size is None or (free is not None and free < _COPIES * size):
             return
@@ -327,10 +325,8 @@ class Descent:
 
 
 def is_hole(node: Node) -> bool:
-    """Tell whether it is the object itself that cannot be pickled, and not what it holds.
-
-    Of a run it is each of its items.
-    """
+    """Tell whether it is the object itself that cannot be pickled, and not what it holds."""
+    # Of a run it is each of its items.
     if node.items is None:
         return id(node.value) in node.holes
     holes = set(node.holes)

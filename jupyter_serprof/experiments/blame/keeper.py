@@ -80,11 +80,9 @@ class KeepingRecording(Recording):
         self._subscriptions: list[Subscription] = []
 
     def start(self) -> None:
-        """Listen, record, and keep what crosses from then on.
-
-        What probes send for themselves is not kept: with a cluster connected a recording pickles
-        its agents when it starts, and fetches what they saw when it ends.
-        """
+        """Listen, record, and keep what crosses from then on."""
+        # What probes send for themselves is not kept: with a cluster connected a recording pickles
+        # its agents when it starts, and fetches what they saw when it ends.
         for place in _places():
             with suppress(AttributeError, ImportError, TypeError):
                 keeping = replace(place, after=self._keeping(place))

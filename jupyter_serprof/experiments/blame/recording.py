@@ -61,10 +61,8 @@ class Blame(Descent):
 
 
 def pickle_and_back(value: object) -> str:
-    """Make a plain pickle of a value and a value of it; return what went wrong, or nothing.
-
-    A recording around it sees both: with the anatomy they make the picture of one object.
-    """
+    """Make a plain pickle of a value and a value of it; return what went wrong, or nothing."""
+    # A recording around it sees both: with the anatomy they make the picture of one object.
     import cloudpickle
 
     try:
@@ -144,10 +142,8 @@ class BlamingRecording(KeepingRecording):
 
     @property
     def trace(self) -> Trace:
-        """The trace of the block, with the anatomies of its largest values.
-
-        An interrupt ends the anatomies, not the document: the block itself has ended.
-        """
+        """The trace of the block, with the anatomies of its largest values."""
+        # An interrupt ends the anatomies, not the document: the block itself has ended.
         if self._blamed is None:
             trace = super().trace
             anatomies, told = crossed_anatomies(self.sent), self._told()
@@ -169,10 +165,8 @@ class BlamingRecording(KeepingRecording):
 
 
 def crossed_anatomies(crossed: Sequence[Crossed]) -> list[Anatomy]:
-    """Return the anatomies of what crossed, each object once; notes tell how often it crossed.
-
-    What turns out to be next to nothing beside the others is left out.
-    """
+    """Return the anatomies of what crossed, each object once; notes tell how often it crossed."""
+    # What turns out to be next to nothing beside the others is left out.
     opened: dict[int, tuple[object, Crossed]] = {}
     for one in crossed:
         value = one.value if notebook_name(one.value) else one.holder

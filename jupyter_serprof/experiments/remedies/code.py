@@ -84,10 +84,8 @@ class CodeTryout:
 def try_code(
     trace: Trace, sent: Sequence[Crossed], namespace: Mapping[str, object], **budget: float
 ) -> Trace:
-    """Return the trace with its findings measured on the values that crossed in it.
-
-    An interrupt ends the trials, not the document: what was measured stays, and it is told.
-    """
+    """Return the trace with its findings measured on the values that crossed in it."""
+    # An interrupt ends the trials, not the document: what was measured stays, and it is told.
     tryout = CodeTryout(trace, sent, namespace, **budget)
     with suppress(KeyboardInterrupt):
         run(tryout)

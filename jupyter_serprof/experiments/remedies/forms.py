@@ -75,10 +75,8 @@ Made = TypeVar("Made", bound=Trace | Sweep)
 
 
 def offered(document: Made, values: Mapping[str, object]) -> Made:
-    """Return a document that gives in place of ``--try`` the line that makes another form.
-
-    Nothing where a value by its name has none. A line imports what it needs and has no name for.
-    """
+    """Return a document that gives in place of ``--try`` the line that makes another form."""
+    # Nothing where a value by its name has none. A line imports what it needs and has no name for.
 
     def line_of(remedy: str) -> str:
         if (found := _OFFER.match(remedy)) is None:

@@ -57,10 +57,8 @@ class Trial:
 
     @property
     def sides_left(self) -> tuple[int, ...]:
-        """Which sides a pair still needs: each begins in every other one.
-
-        Neither always runs in the wake of the other.
-        """
+        """Which sides a pair still needs: each begins in every other one."""
+        # Neither always runs in the wake of the other.
         order = (0, 1) if self.pairs % 2 == 0 else (1, 0)
         return order if len(self.trips[0]) == len(self.trips[1]) else order[1:]
 

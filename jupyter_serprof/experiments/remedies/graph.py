@@ -193,10 +193,8 @@ def nearly_same(before: Any, after: Any) -> bool:  # noqa: ANN401
 
 
 def materialized(collection: Any) -> dict[Any, Any]:  # noqa: ANN401
-    """Return the tasks of a collection by key; its own layers stay as they were.
-
-    A layer keeps what it was materialized to, and would send that from then on: a copy does.
-    """
+    """Return the tasks of a collection by key; its own layers stay as they were."""
+    # A layer keeps what it was materialized to, and would send that from then on: a copy does.
     from dask._task_spec import convert_legacy_graph
 
     graph = collection.__dask_graph__()
