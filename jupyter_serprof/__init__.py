@@ -99,5 +99,4 @@ def unload_ipython_extension(ipython: InteractiveShell) -> None:
 
 
 def _jupyter_labextension_paths() -> list[dict[str, str]]:
-    """Tell JupyterLab where the prebuilt extension lies inside this package."""
     return [{"src": "labextension", "dest": "jupyter-serprof"}]

@@ -218,7 +218,6 @@ def _cleared(
 
 
 def _programs(options: argparse.Namespace, name: str, limit: float | None) -> int:
-    """Run a program several times, or two in turns, each time in a process of its own."""
     if options.blame:
         message = "--blame opens what one run sent. Leave out --repeat and --compare"
         raise UsageError(message)
@@ -288,7 +287,6 @@ def _made(runs: api.Experiment[Sweep], before: Trace | Sweep | None, tell: Any) 
 
 
 def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> int:
-    """Show and save what was measured, whatever the comparison says."""
     document, problem = made
     if options.live is not None and not options.live.replace(document):
         api.show(document)
@@ -322,7 +320,6 @@ def _compiled(text: str, name: str, namespace: dict[str, Any]) -> _Program:
 
 
 def _traceback(error: Exception) -> str:
-    """Return a traceback that begins in the user's code."""
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename not in _SOURCES:
         frames = frames.tb_next

@@ -655,7 +655,6 @@ def test_a_ring_of_rooms_is_found() -> None:
 
 
 def test_a_get_without_an_owner_is_found() -> None:
-    """With the owner it is left alone."""
     files = {
         "bad": "dump = pickle.Pickler.dump.__get__(pickler)",
         "good": "dump = pickle.Pickler.dump.__get__(pickler, type(pickler))",

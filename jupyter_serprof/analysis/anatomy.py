@@ -222,7 +222,6 @@ def _share_text(share: float) -> str:
 
 
 def _where(found: Accused) -> str:
-    """Return the paths of a few parts, of many what their paths have in common."""
     paths = [part.path for part in found.parts]
     few = " and ".join(paths)
     return few if len(paths) <= _FEW and len(few) <= _SHORT else found.path

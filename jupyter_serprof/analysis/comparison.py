@@ -51,7 +51,6 @@ def _told(change: Change) -> str:
 
 
 def _recorded(comparison: Comparison) -> str:
-    """Say how much of both times is recording, if that is a third of one of them."""
     warm = {change.stage: change for change in comparison.changes if not change.cold}
     own, wall = warm.get(RECORDING), warm[""]
     if own is None or not wall.before_ns or not wall.after_ns:
@@ -62,10 +61,8 @@ def _recorded(comparison: Comparison) -> str:
 
 
 def lines_of(comparison: Comparison) -> list[Change]:
-    """Return the changes, warm before cold, small stages as one.
-
-    Of one cold run a side it is the wall time only.
-    """
+    """Return the changes, warm before cold, small stages as one."""
+    # Of one cold run a side it is the wall time only.
     found: list[Change] = []
     for _, group in groupby(sorted(comparison.changes, key=lambda it: bool(it.cold)), point_of):
         changes = [
@@ -110,10 +107,8 @@ def _time_text(duration_ns: float | None) -> str:
 
 
 def times_of(lines: Sequence[Change]) -> Mapping[Change, tuple[str, str]]:
-    """Return before and after of each line: the wall time as in the headline.
-
-    Stages are in the unit of the wall time of that side and point, and add up to it.
-    """
+    """Return before and after of each line: the wall time as in the headline."""
+    # Stages are in the unit of the wall time of that side and point, and add up to it.
     found: dict[Change, tuple[str, str]] = {}
     for _, group in groupby(lines, point_of):
         changes = list(group)

@@ -125,7 +125,6 @@ def _families(
 
 
 def _root(key: str, known: Mapping[str, Stage]) -> str:
-    """Return the stage that a stage is a part of, itself if it is none."""
     met = {key}
     while (parent := known[key].parent) and parent not in met:
         met.add(parent)

@@ -201,7 +201,6 @@ def _why_outside(sweep: Sweep, variant: Variant) -> str:
 
 
 def _is_too_fast(sweep: Sweep, variant: Variant) -> bool:
-    """Tell whether no copy can have been made, where no address says so."""
     runs = [p for p in sweep.points if p.variant == variant.key and not p.cold]
     largest = max((point.moved_bytes or 0 for point in runs), default=0)
     rate = sweep.limits.memcpy_bytes_per_s

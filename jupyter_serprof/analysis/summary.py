@@ -140,7 +140,6 @@ def _elsewhere(trace: Trace) -> str:
 
 
 def _causes(trace: Trace, waterfall: Waterfall) -> list[_Cause]:
-    """Return the stages, each with the parts that it is made of."""
     known, rows = stages_of(trace), dict[str, list[Row]]()
     for row in waterfall.rows:
         rows.setdefault(known[row.stage].parent or row.stage, []).append(row)
@@ -286,7 +285,6 @@ def _result_facts(trace: Trace) -> list[str]:
 
 
 def _group_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
-    """Say which of several computations took most."""
     owned: Counter[int] = Counter()
     for row in waterfall.rows:
         if row.group is not None and 0 <= row.group < len(trace.groups):
@@ -303,7 +301,6 @@ def _group_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
 
 
 def _graph_facts(trace: Trace) -> list[str]:
-    """Say how large the graph was when it was sent, and what left the scheduler for it."""
     sent, left = dask_facts.graph_bytes(trace), dask_facts.dispatched_bytes(trace)
     if sent is None:
         return []

@@ -63,10 +63,8 @@ class _Loop(NamedTuple):
 
 
 def named(finding: Finding, roles: dict[str, str]) -> Finding:
-    """Return a finding whose remedy has the user's names; without them its words are evidence.
-
-    A remedy may have several lines: the first one whose names are all known is shown.
-    """
+    """Return a finding whose remedy has the user's names; without them its words are evidence."""
+    # A remedy may have several lines: the first one whose names are all known is shown.
     if not _ROLE.search(finding.remedy):
         return finding
     lines = finding.remedy.split("\n")
@@ -263,7 +261,6 @@ def _calls(trees: Iterable[ast.AST]) -> Iterator[ast.Call]:
 
 
 def _made(trees: Iterable[ast.AST]) -> dict[str, ast.expr]:
-    """Return what is assigned to each name, not what is made of what it was before."""
     nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Assign))
     made = {ast.unparse(node.targets[0]): node.value for node in nodes}
     return {name: value for name, value in made.items() if name not in _names(value)}
@@ -275,7 +272,6 @@ def _names(*trees: ast.AST) -> set[str]:
 
 
 def _collected(tree: ast.AST, made: dict[str, ast.expr]) -> dict[ast.expr, str]:
-    """Return the list, empty before, that takes what an expression gives in each turn."""
     empty = {name for name, value in made.items() if ast.unparse(value) == "[]"}
     added = ((ast.unparse(call.func), call.args) for call in _calls([tree]) if call.args)
     lists = {given[0]: what.removesuffix(".append") for what, given in added}
@@ -297,7 +293,6 @@ def _is_task(made: dict[str, ast.expr], name: ast.Name) -> bool:
 
 
 def _variable(value: ast.AST) -> str:
-    """Return the variable with data that a chain of methods and operators begins with."""
     while not isinstance(value, ast.Name):
         if isinstance(value, ast.Call):
             value = value.func if isinstance(value.func, ast.Attribute) else ast.Constant(None)
@@ -306,7 +301,6 @@ def _variable(value: ast.AST) -> str:
 
 
 def _passed(call: ast.Call, made: dict[str, ast.expr]) -> _Roles:
-    """Yield the call of a task with references in place of the values that were got for it."""
     values = [made.get(ast.unparse(argument), argument) for argument in call.args]
     gets = [_waited(v)[1] if isinstance(v, ast.Call) and _is_get(v) else None for v in values]
     if any(gets):

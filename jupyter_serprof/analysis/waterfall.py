@@ -132,7 +132,6 @@ def partition(trace: Trace) -> Waterfall:
 def _without_recording(
     rows: Sequence[Row], rest_ns: int, spans: Sequence[Span]
 ) -> tuple[tuple[Row, ...], int]:
-    """Take what recording took out of the rows and the rest, into the row of its own."""
     taken = (spans[-1].details or {}).get("taken_ns") if spans else None
     if not isinstance(taken, Mapping):
         return tuple(rows), rest_ns
@@ -177,7 +176,6 @@ def _own(
 
 
 def _cut(segments: Iterable[Segment], edges: Sequence[int]) -> Iterator[Segment]:
-    """Cut segments where a group begins."""
     for start, end, owner in segments:
         at = start
         for edge in edges[bisect_right(edges, start) : bisect_left(edges, end)]:
@@ -214,7 +212,6 @@ def _shared(
     spans: Sequence[Span],
     stages: Mapping[str, Stage],
 ) -> Iterator[Segment]:
-    """Give the caller's waits to what happened elsewhere meanwhile."""
     remote = owned(others, lambda i: (*_rank(stages[spans[i.owner].stage]), -i.owner))
     starts = [segment.start for segment in remote]
     for segment in caller:

@@ -173,7 +173,6 @@ class _Thread:
         like.add(start, 1, (end - start, faults or 0, size), inside)
 
     def _join(self, call: _Open) -> None:
-        """Tell what was joined in a call until now."""
         if call.likes:
             self._entries += _told(call.likes)
             call.likes = {}

@@ -129,7 +129,6 @@ class Recorder:
             self._make_room(record)
 
     def _make_room(self, record: Record) -> None:
-        """Take the record behind which records are moved, and see what a record costs."""
         if self._room < 0:  # full: looking at all that is kept would take longer than the call
             self.dropped_count += 1
             return
@@ -218,7 +217,6 @@ class Recorder:
             self._guarded(probe, probe.forget, "forgotten")
 
     def _offset_ns(self) -> int:
-        """Return what the clock of the day is ahead of ours, ns."""
         # Read several times: a thread that must pause between the two clocks reads them apart, and
         # all that other processes tell would be drawn too late by that pause.
         readings = ((self.now(), self.wall_now(), self.now()) for _ in range(_READINGS))

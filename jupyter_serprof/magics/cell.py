@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def _asked(shell: InteractiveShell, source: str) -> Typed | None:
-    """Return the magic and the options of a cell that is ours to record, else None."""
     first, _, body = source.partition("\n")
     word, *rest = first.split(maxsplit=1)[:2] or [""]
     syntax = SYNTAXES.get(word.removeprefix("%%")) if word.startswith("%%") else None
@@ -56,7 +55,6 @@ def _recording(typed: Typed) -> Any:  # noqa: ANN401  (a Recording)
 
 
 def _trace(typed: Typed, recording: Any, error: BaseException | None = None) -> Trace:  # noqa: ANN401
-    """Return the document of the recording of a cell that raised this, or nothing."""
     from jupyter_serprof import api
 
     trace: Trace = recording.trace

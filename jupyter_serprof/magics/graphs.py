@@ -166,7 +166,6 @@ def _run_statement(typed: Typed, code: Code) -> None:
 
 
 def _listing(namespace: Mapping[str, object]) -> str:
-    """Return the collections as a table, and how to go on."""
     found = api.list_collections(namespace)
     if not found:
         return _NOTHING

@@ -96,7 +96,6 @@ def check(options: Options, syntax: Syntax = SERPROF, *, is_statement: bool = Fa
 def _refused(
     sentence: str, options: Options, syntax: Syntax, flag: str, other: str = ""
 ) -> UsageError:
-    """Return a sentence with all that stands for the names in it."""
     swept = options.sweep
     said = sentence.format(
         magic=syntax.magic,

@@ -202,7 +202,6 @@ def _compiled(shell: InteractiveShell, tree: ast.AST, file_name: str, mode: str)
 
 
 def _told(error: SyntaxError) -> str:
-    """Say what is wrong as Python does, with the line and a mark below it."""
     # Python 3.13 has a private kind of it for what is incomplete.
     kind = type(error) if isinstance(error, IndentationError) else SyntaxError
     said = f"{kind.__name__}: {error.msg}"

@@ -79,7 +79,6 @@ def _checked(data: object) -> Mapping[str, Any]:
 
 
 def _check_counts(document: Mapping[str, Any]) -> None:
-    """Refuse lists that are far longer than any run makes them, before they are walked."""
     given = document.get("traces")
     inside = given if isinstance(given, list) else ()
     traces = (document, *(entry.get("trace") for entry in inside if isinstance(entry, Mapping)))
@@ -96,7 +95,6 @@ def _check_counts(document: Mapping[str, Any]) -> None:
 
 
 def _check_size(document: Mapping[str, Any]) -> None:
-    """Refuse columns that would take far more memory than what stands in their place."""
     # A hundred thousand recorded spans take 6 bytes each in a file and 190 in memory.
     traces = [document, *(entry["trace"] for entry in document.get("traces", ()))]
     parts = [anatomy["parts"] for trace in traces for anatomy in trace.get("anatomies", ())]

@@ -60,7 +60,6 @@ def without_names(document: Document) -> Document:
 
 @cache
 def _words(*patterns: str) -> frozenset[str]:
-    """Return the texts between quotes in files of ours, and the words of them."""
     files = [file for each in patterns for file in Path(__file__).parents[1].glob(each)]
     codes = [_DOCSTRING.sub("", file.read_text("utf-8")) for file in files]
     texts = [_HOLE.sub(" ", text) for code in codes for text in _TEXT.findall(code)]
@@ -125,7 +124,6 @@ class _Replacements:
         return type(value)(**copied)
 
     def _parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
-        """Return the parts of a pickle, their paths joined anew."""
         made: list[Part] = []
         for part in parts:
             is_root = part.parent < 0
@@ -154,7 +152,6 @@ class _Replacements:
         return self._sentence(text)
 
     def _name(self, text: str, kind: str = "name") -> str:
-        """Return what stands for a text of the user."""
         if not text or _GIVEN.fullmatch(text):
             return text
         if not self._in_span:
@@ -167,7 +164,6 @@ class _Replacements:
         return self._given[text]
 
     def _sentence(self, text: str) -> str:
-        """Return a text of ours without the names in it."""
         known = (text, self._in_span)
         if known not in self._told:
             said = text if self._in_span else self._without_known(text)

@@ -248,7 +248,6 @@ def _owner_name(kind: type) -> str:
 
 
 def _pickler(deadline: float, base: Any) -> pickle.Pickler:  # noqa: ANN401  (a class)
-    """Return a pickler that keeps nothing and stops at the deadline."""
     file = CountingFile(deadline)
 
     class Pickler(base):  # type: ignore[misc]  # cloudpickle ships no types

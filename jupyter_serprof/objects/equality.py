@@ -56,7 +56,6 @@ class _SameValue:
         return _equal(before, after)
 
     def _all_same(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> bool | None:
-        """Compare parts until one differs or enough were seen."""
         verdict: bool | None = True
         for before, after in pairs:
             if self.left <= 0:

@@ -179,7 +179,6 @@ _BUFFER_BYTES = 300_000
 
 
 def _check(value: object, found: Any) -> None:  # noqa: ANN401  (whatever a reducer returned)
-    """Raise for an answer that no pickler takes, as pickle's own does."""
     name = type(value).__name__
     problem = ""
     if isinstance(found, str):
@@ -316,7 +315,6 @@ def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], 
 def _pickled(
     value: object, *, hands_over: bool = True
 ) -> tuple[CountingFile, list[pickle.PickleBuffer]]:
-    """Return what was written of a value, and the buffers that stayed beside it."""
     # `OutOfTime` of so many small objects that it takes longer than half a second.
     import cloudpickle
 

@@ -173,7 +173,6 @@ def _held_key(value: object) -> Hashable:
 
 
 def _captured(function: types.FunctionType) -> list[object]:
-    """Return what a function drags along and is worth a look."""
     return [one.value for one in variables_of(function) if not _is_nothing(one.value)]
 
 
@@ -194,7 +193,6 @@ def _known_bytes(value: object) -> int | None:
 
 
 def _carried(graph: object) -> Iterator[tuple[object, object]]:
-    """Yield the objects of the user in a graph, each with the outermost that holds it."""
     waiting, seen = deque[tuple[object, object, int]]([(graph, None, 0)]), set[int]()
     while waiting and len(seen) < _MOST_LOOKED_AT:
         value, holder, levels = waiting.popleft()

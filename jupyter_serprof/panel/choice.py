@@ -203,7 +203,6 @@ class Choice:
 
 
 def _grouped(ways: Sequence[Way]) -> list[str]:
-    """Return each reason once, behind all that cannot be chosen for it."""
     titles: dict[str, list[str]] = {}
     for way in ways:
         if way.reason:

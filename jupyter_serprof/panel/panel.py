@@ -154,7 +154,6 @@ class Panel:
         self.choice.changed = self._show_state
 
     def _show_state(self) -> None:
-        """Show which buttons work now, how far it is and what went wrong."""
         is_active = self.runner.state in states.ACTIVE
         plan = self.choice.plan
         can_start = not is_active and plan is not None
@@ -188,11 +187,6 @@ class Panel:
 
 
 def _far(done: int, left: int, left_s: float | None) -> str:
-    """Return how far it is, in words.
-
-    >>> _far(12, 36, 8.25)
-    '12 points, 36 left, about 8.25 s to go'
-    """
     words = [f"{left} left"] if left else []
     if left and left_s is not None:
         words.append(f"about {format_ns(left_s * 1e9)} to go")

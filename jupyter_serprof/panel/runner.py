@@ -129,7 +129,6 @@ class Runner:
         self._turn()
 
     def _turn(self) -> None:
-        """Make some steps, then let others have the thread."""
         unwatch()
         problem, is_over = "", False
         try:
@@ -148,7 +147,6 @@ class Runner:
             self._turns.later(PAUSE_S, self._turn)
 
     def _measure(self) -> bool:
-        """Return whether there are no more steps."""
         deadline = self._clock() + TURN_S
         while self.state == RUNNING:
             if self._steps is None or next(self._steps, self) is self:

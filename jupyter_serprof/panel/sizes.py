@@ -143,14 +143,12 @@ def show_panel(namespace: Namespace, keep: Keep, *, is_graph: bool) -> Panel:
 
 
 def _bytes_scale(most_bytes: float, words: str) -> Scale:
-    """Return 1, 2 and 5 of each power of ten up to a bound."""
     ladder = _steps(_LEAST_BYTES, _MOST_BYTES, format_label)
     steps = tuple(step for step in ladder if step[1] <= most_bytes) or ladder[:1]
     return Scale(steps, 0, _at(steps, _FIRST_HIGH_BYTES), words)
 
 
 def _rows_scale(data: Data, guard: MemoryGuard) -> Scale:
-    """Return steps up to the whole variable."""
     size, rows = data.size_bytes or 1, data.rows or 1
     fits = _bytes_scale(min(size, guard.most_bytes or size), "")
     below = [step for step in fits.steps if size / rows <= step[1] < size]
@@ -164,7 +162,6 @@ def _rows_scale(data: Data, guard: MemoryGuard) -> Scale:
 
 
 def _counts_scale(rows: int) -> Scale:
-    """Return steps in rows, where their size is unknown."""
     steps = _steps(1, rows, "{:,} rows".format)
     words = f"Its leading rows are taken: up to all {rows:,} of them."
     return Scale(steps, 0, len(steps) - 1, words)
@@ -250,7 +247,6 @@ class GraphOffer:
 
 
 def _lengths(array: Any) -> Scale:  # noqa: ANN401  (an array of Dask)
-    """Return lengths up to that of the longest axis."""
     known = [int(length) for length in array.shape if length == length and length > 0]  # noqa: PLR0124  (nan: unknown)
     longest = max(known, default=1)
     steps = _steps(max(1, int(longest * _SHORTEST_SHARE)), longest)
@@ -259,7 +255,6 @@ def _lengths(array: Any) -> Scale:  # noqa: ANN401  (an array of Dask)
 
 
 def _partitions(frame: Any) -> Scale:  # noqa: ANN401  (a frame or bag of Dask)
-    """Return numbers of partitions."""
     now = int(frame.npartitions)
     steps = _steps(1, max(_MOST_PARTITIONS, now))
     words = f"Into how many partitions it is cut; now there are {now:,}."
@@ -283,5 +278,4 @@ def _round_numbers(low: int, high: int) -> list[int]:
 
 
 def _at(steps: tuple[tuple[str, float], ...], number: float) -> int:
-    """Return the position of the last step that is not larger."""
     return max((at for at, (_, step) in enumerate(steps) if step <= number), default=0)

@@ -51,7 +51,6 @@ def _note_loaded(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
 
 
 def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    """Note which module was imported, and arm the probes that waited for it."""
     if token:
         return _LOADED
     late = [place for place in (*PAUSES, *LOOKS) if args[:1] == (place.path.partition(":")[0],)]

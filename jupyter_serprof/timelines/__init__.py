@@ -128,7 +128,6 @@ def _timed(
 
 
 def _lane(record: Mapping[str, object], action: str, numbers: _Names) -> str:
-    """Return numbers instead of addresses, in the order of appearance."""
     address = str(record.get("worker"))
     workers = [key for key in numbers if len(key) == 1]
     worker = numbers.setdefault((address,), len(workers) + 1)

@@ -273,7 +273,6 @@ def put_anatomies(sheet: Sheet, trace: Trace) -> None:
 
 
 def _remarks(anatomy: Anatomy, rows: list[TreeRow], others: Sequence[Anatomy]) -> Iterator[str]:
-    """Yield why parts cannot be pickled, notes, and what else is in the document."""
     yield from bad_sentences(anatomy, _DRAWN_BAD)
     # No times are shown here.
     notes = [note for note in anatomy_notes(anatomy, rows) if not note.startswith("times: ")]

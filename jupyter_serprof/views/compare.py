@@ -19,7 +19,6 @@ _SPARE = ("why", "95 % interval of", "before", "after")
 
 
 def _numbers(comparison: Comparison, lines: Sequence[Change]) -> _Numbers:
-    """Return the columns of numbers, the same in every form."""
     times = words.times_of(lines)
     every: Sequence[tables.Quantity[Change]] = (
         tables.Quantity(("before", ""), lambda change: times[change][0]),
@@ -33,7 +32,6 @@ def _numbers(comparison: Comparison, lines: Sequence[Change]) -> _Numbers:
 def _blocks(
     lines: Sequence[Change], most: int | None = None
 ) -> Iterator[tuple[list[str], list[Change]]]:
-    """Yield the lines of the same runs, under the name of those where there are others."""
     has_points = len({words.point_of(change) for change in lines}) > 1
     for _, group in groupby(lines[:most], words.point_of):
         changes = list(group)

@@ -114,7 +114,6 @@ def _own_settings(**more: str) -> Iterator[None]:
 
 
 def _drawn(sheet: sheets.Sheet) -> Figure:
-    """Return a figure whose data coordinates are the pixels of the sheet."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -257,7 +256,6 @@ def _sweep_sentence(sweep: Sweep) -> str:
 
 
 def _sizes_sentence(sweep: Sweep) -> str:
-    """Say how far the lines go, and where each of them ends."""
     found = series_of(sweep, cold=False) or series_of(sweep, cold=True)
     sizes = sorted({point.size_bytes for each in found for point in each.points})
     ends = f"{format_bytes(sizes[0])} to {format_bytes(sizes[-1])}"

@@ -151,13 +151,11 @@ def _spans(trace: Trace) -> Rows:
 
 
 def _group_of(trace: Trace, begins: Sequence[int], span: Span) -> tuple[int, str]:
-    """Return the last group that began before a span, the first one if none did."""
     at = max(0, bisect_right(begins, span.start_ns) - 1)
     return at, trace.groups[at].title
 
 
 def _summary(trace: Trace) -> Iterator[_Line]:
-    """Yield the rows of the waterfall, and what no stage owned."""
     if trace.waterfall is None:
         return
     known, at = stages_of(trace), _SUMMARY.index("busy_ns")
@@ -283,7 +281,6 @@ def _named(what: str, pid: int, tid: int, name: str) -> dict[str, object]:
 
 
 def _tracks(spans: Sequence[Span], lane: str) -> list[list[int]]:
-    """Return the spans of a lane, by their indices, on as few tracks as nesting allows."""
     own = [index for index, span in enumerate(spans) if span.lane == lane]
     own.sort(key=lambda index: (spans[index].start_ns, -spans[index].end_ns, index))
     tracks: list[tuple[list[int], list[int]]] = []

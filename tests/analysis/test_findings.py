@@ -407,9 +407,10 @@ def spilled(spilled_ms: float, code: str | None = None, at: float = 10) -> Trace
     return trace if code is None else replace(trace, tables=(table,))
 
 
-def pulled(pull_ms: float, wall_ms: float = 300, name: str = "") -> Trace:
+def pulled(pull_ms: float, wall_ms: float = 300, name: str = "", link: int = 0) -> Trace:
     """Return a task that waited for 10 MB from another node."""
-    pull = ("ray.arguments.pull", "raylet", 0, pull_ms, 10**7, -1, {"name": name})
+    told = {"name": name, "link_bytes_per_s": link}
+    pull = ("ray.arguments.pull", "raylet", 0, pull_ms, 10**7, -1, told)
     trace = make_trace([("ray.fetch", CALLER, 0, wall_ms), pull], wall_ms=wall_ms)
     return named(trace, {"ray.arguments.pull": "work"})
 
@@ -646,7 +647,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (spilled(9.9, "del keep"), spilled(10, "del keep")),
         (spilled(9.9, ""), spilled(10, "")),
     ],
-    "ray.slow-pull": [(pulled(99), pulled(100)), (pulled(49, 100), pulled(50, 100, "row"))],
+    "ray.slow-pull": [(pulled(99), pulled(100)), (pulled(49, 100), pulled(50, 100, "row", 10**9))],
     "ray.worker-died": [
         (tasks_died(0), tasks_died(1)),
         (named(tasks_died(1), {"ray.execute": "__ray_terminate__"}), tasks_died(1)),

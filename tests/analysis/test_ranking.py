@@ -128,7 +128,6 @@ def test_what_is_faster_than_a_copy_made_none(
 def test_a_difference_matters_beyond_noise_a_tenth_and_its_watching(
     left: list[int], right: list[int], cost_ns: int, is_told: bool
 ) -> None:
-    """Whichever of them is the first."""
     assert matters(left, right, cost_ns) is matters(right, left, cost_ns) is is_told
 
 

@@ -105,7 +105,6 @@ def test_save_writes_what_the_ending_says(
 
 
 def test_a_saved_document_loads(trace: Trace, tmp_path: Path) -> None:
-    """Nothing is lost on the way to disk."""
     sp.save(trace, str(tmp_path / "X.SERPROF.JSON"))
 
     assert sp.load(tmp_path / "X.SERPROF.JSON") == trace
@@ -223,6 +222,5 @@ print(told, recording.trace.quality.notes)
 
 @pytest.mark.parametrize("live", [1, "x"])
 def test_who_is_told_has_to_be_callable(live: Any) -> None:
-    """A word that nobody hears would be a riddle."""
     with pytest.raises(UsageError, match="function of one argument"):
         sp.record("x", live=live)

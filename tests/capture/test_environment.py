@@ -51,7 +51,6 @@ def test_the_environment_names_the_libraries_of_the_list_that_are_imported(
 
 
 def test_what_is_not_installed_has_no_version() -> None:
-    """Unknown is None."""
     assert installed_version("no-such-distribution-at-all") is None
     assert installed_version("pytest") == pytest.__version__
 

@@ -169,7 +169,6 @@ def test_a_stage_depends_on_what_the_call_was_made_inside_of() -> None:
 
 
 def test_page_faults_and_exceptions_are_details() -> None:
-    """Unknown is absent, not zero."""
     failed: Record = (OUTER, MAIN, 20, 30, None, None, "ValueError")
 
     details = [e.details for e in trace_of(written(record(INNER, 0, 9, faults=3), failed)).spans]

@@ -180,7 +180,6 @@ def test_many_calls_are_few_whatever_is_in_them(calls: list[Call]) -> None:
 
 
 def test_marks_are_joined_too() -> None:
-    """A loop with a mark of the user in it."""
     recorder = recorder_of(_loop(20_000, _mark("step")))
 
     assert len(entries_of(recorder.page)) <= 1_000

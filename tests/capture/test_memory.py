@@ -54,7 +54,6 @@ def test_what_has_no_buffers_gives_none(value: object) -> None:
 
 
 def test_frames_give_the_buffers_of_their_blocks() -> None:
-    """A frame of pandas lies where its blocks lie."""
     frame = pd.DataFrame(np.zeros((10, 3)))
 
     found = buffers_of(frame)

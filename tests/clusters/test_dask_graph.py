@@ -327,7 +327,6 @@ def test_many_small_things_are_one_object_of_the_tasks_that_hold_them(
 
 
 def test_what_cannot_be_pickled_hides_no_other_object() -> None:
-    """Its bytes are not known: it has no row."""
     locks = dict.fromkeys(range(5_000), threading.Lock())
 
     found = graph_bytes({"x": (first, locks), "y": (first, locks), "z": (first, BIG)})
@@ -487,7 +486,6 @@ def test_no_reducer_runs_for_a_culprit() -> None:
 
 
 def test_a_good_graph_has_no_culprit() -> None:
-    """None, not a guess."""
     assert find_unpicklable(ones()) is None
 
 

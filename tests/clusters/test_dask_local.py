@@ -72,7 +72,6 @@ def sleep_and_tell() -> int:
 
 
 def _by(scheduler: str, pool: ProcessPoolExecutor) -> dict[str, Any]:
-    """Return the keywords of compute for a scheduler, with warm workers."""
     if scheduler == "processes":
         return {"scheduler": scheduler, "pool": pool, "chunksize": 1}
     return {"scheduler": scheduler}
@@ -262,7 +261,6 @@ def test_what_threads_of_workers_ran_is_told_if_each_worker_tells_it(
 
 
 def test_synchronous_tasks_are_the_callers_own_work() -> None:
-    """There is no other lane, and nothing waits."""
     x = da.ones((40,), chunks=10)
 
     _, trace, _ = watched(lambda: x.sum().compute(scheduler="synchronous"))
@@ -365,7 +363,6 @@ def test_processes_tell_bytes_both_ways_and_their_own_times(pool: ProcessPoolExe
 
 
 def test_a_result_with_times_behind_it_is_the_same_result() -> None:
-    """Unpickling stops where the pickle stops."""
     clock = TaskClock()
     task, given = dask.delayed(increment)(1), [1, "two", {3: 4.0}]
     value, _ = clock.loads(cloudpickle.dumps((task, {})))

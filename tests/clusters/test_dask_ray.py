@@ -111,12 +111,10 @@ def test_a_missing_name_takes_its_part_away_and_no_more() -> None:
 
 
 def test_without_dask_on_ray_the_probe_says_so_and_imports_nothing() -> None:
-    """Asking whether Ray has it would load Ray."""
     assert DaskRayProbe().report().state == "not imported"
 
 
 def test_prefixes_come_from_names_of_tasks() -> None:
-    """As Dask splits its keys."""
     assert task_prefix("dask:('sum-aggregate-0a1b2c3d4e5f60718293a4b5c6d7e8f9', 0)") == (
         "sum-aggregate"
     )

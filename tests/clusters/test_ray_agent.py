@@ -83,7 +83,6 @@ def _road(trace: Trace, name: str) -> list[Span]:
 
 
 def _inside(trace: Trace, stage: str) -> int:
-    """Return how long the spans of a stage are, ns."""
     return sum(span.duration_ns for span in spans(trace, stage))
 
 

@@ -160,7 +160,6 @@ def test_a_list_that_is_got_and_handed_on_is_known_again_and_stays_a_list() -> N
 
 
 def _handed_on(trace: Trace) -> int:
-    """Count the values that were got and then sent."""
     noted: list[Any] = [span.details or {} for span in trace.spans]
     got = {key for each in noted for key in each.get("value_keys", ())}
     return len(got & {each.get("value_key") for each in noted})

@@ -12,8 +12,9 @@ import ray
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.probes.ray import clocks
 from jupyter_serprof.probes.ray import tasks as ray_tasks
+from jupyter_serprof.probes.ray.agent.copies import task_id
 from jupyter_serprof.probes.ray.agents import Attempt, Notes
-from jupyter_serprof.probes.ray.tasks import add_task_spans, task_id
+from jupyter_serprof.probes.ray.tasks import add_task_spans
 
 pytestmark = [pytest.mark.ray]
 
@@ -67,7 +68,6 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look once more than what is told, and give up."""
     now = iter(range(1_000))
     clock = SimpleNamespace(monotonic=lambda: next(now), sleep=lambda _: None)
     monkeypatch.setattr(ray_tasks, "time", clock)
@@ -80,7 +80,6 @@ def _added(*given: Any, **facts: Any) -> tuple[str, Page]:
 
 
 def _executed(run: Page) -> dict[str, tuple[float, float]]:
-    """Return when the tasks executed, by name, ms."""
     drafts: Iterator[Draft] = (draft for draft in run.drafts if draft.stage == "ray.execute")
     return {draft.name: (draft.start / _MS, draft.end / _MS) for draft in drafts}
 
@@ -148,7 +147,6 @@ def test_of_all_tasks_those_of_the_run_are_shown(
     ours: list[bytes | None],
     executed: dict[str, Any],
 ) -> None:
-    """Whichever order they report in."""
     reads += [[_task(name.encode(), **known) for name, known in look] for look in looks]
 
     note, run = _added(ours)
@@ -377,7 +375,6 @@ def test_a_task_whose_workers_died_was_with_them(reads: list[list[Any]]) -> None
 
 
 def test_who_pressed_ctrl_c_waits_for_no_report(reads: list[list[Any]]) -> None:
-    """One look: what has not reported is counted."""
     known: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "execute": (111, 112)}
     reads += [[_task(b"early", **known)], [_task(name, **known) for name in (b"early", b"late")]]
 

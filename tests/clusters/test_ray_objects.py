@@ -38,7 +38,6 @@ def _core() -> Any:
 
 
 def _kept(document: Trace) -> dict[str, tuple[int, str]]:
-    """Return how many objects each reason keeps, and what lets them go."""
     columns = (column(document, "ray.holders", key) for key in ("name", "count", "code"))
     return {name: (count, code) for name, count, code in zip(*columns, strict=True)}
 
@@ -257,7 +256,6 @@ def test_without_answers_or_grpcio_it_says_so(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_lines_that_are_noted_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last ones stay."""
     monkeypatch.setattr(holders, "_MOST_LINES", 3)
     for at in range(5):
         holders.note_line(bytes([0, at]))
@@ -365,3 +363,83 @@ def test_a_store_that_is_full_tells_who_fills_it() -> None:
     assert because == f"the object store was full: {kept}"
     assert remedy == "del keep   # as soon as nothing needs it"
     assert share > 1 / 3
+
+
+#: Two nodes on another machine, between which the link is slow; and a store here that is full.
+_FAR = """
+import ctypes, os, subprocess, sys, time
+import numpy as np, psutil, ray
+import jupyter_serprof as sp
+from jupyter_serprof.probes.ray import tasks
+tasks._NOTES_S = 4
+has_net = not ctypes.CDLL(None).unshare(0x40000000)
+far = subprocess.Popen(["unshare", "-n", "sleep", "170"], **dict.fromkeys(("stdout", "stderr"), -3))
+there = ["nsenter", "-t", str(far.pid), "-n"]
+while os.readlink(f"/proc/{far.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+    time.sleep(0.01)
+own = "link set lo up", f"link add near type veth peer name far netns {far.pid}"
+own += "addr add 10.78.0.1/24 dev near", "link set near up"
+theirs = "link set lo up", "addr add 10.78.0.2/24 dev far", "link set far up"
+runs = [["ip", *line.split()] for line in own] + [[*there, "ip", *one.split()] for one in theirs]
+slow = "tc qdisc add dev lo root tbf rate 400mbit burst 256kb latency 100ms"
+if not has_net or any(map(subprocess.call, [*runs, [*there, *slow.split()]])):
+    far.kill()
+    sys.exit("no namespaces")
+store = 80_000_000
+ray.init("local", num_cpus=1, resources={"n0": 9}, include_dashboard=False, log_to_driver=False,
+         _temp_dir=os.environ["RAY_TMPDIR"], _node_ip_address="10.78.0.1",
+         object_store_memory=store)
+start = [*there, sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1"]
+start += ["--address", ray.get_runtime_context().gcs_address, "--node-ip-address=10.78.0.2"]
+nodes = []
+for at in (1, 2):
+    own = [f'--resources={{"n{at}": 9}}', f"--object-store-memory={store}"]
+    nodes.append(subprocess.Popen([*start, *own], stdout=-3, stderr=-3))
+    while len([one for one in ray.nodes() if one["Alive"]]) <= at:
+        time.sleep(0.1)
+on = [ray.remote(resources={f"n{at}": 1}, num_cpus=0) for at in (0, 1, 2)]
+make = on[1](lambda: np.ones(2_500_000))
+sizes = [one(lambda table: getattr(table, "nbytes", 0)) for one in on]
+nest = on[1](lambda: ray.get(sizes[2].remote(ray.put(np.ones(2_500_000)))))
+ray.get([one.remote(0) for one in sizes])
+with sp.record() as recording:
+    ray.get(sizes[2].remote(0))
+    time.sleep(1)  # whoever begins to measure has begun
+    tables = [make.remote() for _ in range(2)]
+    ray.wait(tables, num_returns=2, fetch_local=False)
+    ray.get([sizes[2].remote(one) for one in tables])
+    ray.get(nest.remote())
+stages = "ray.arguments.pull", "ray.arguments.queue"
+legs = [s for s in recording.trace.spans if s.stage in stages]
+print(repr([(s.stage[14:], s.size_bytes, s.duration_ns // 10**6) for s in legs]), flush=True)
+keep = [ray.put(np.ones(2_500_000)) for _ in range(6)]
+with sp.record() as recording:
+    ray.get([sizes[0].remote(one) for one in keep])
+print(repr([s.stage for s in recording.trace.spans if s.stage.startswith("ray.arguments.")]))
+ray.shutdown()
+for one in [each for node in nodes for each in psutil.Process(node.pid).children(True)]:
+    one.kill()
+for node in nodes:
+    node.wait()
+far.kill()
+"""
+
+
+def test_what_comes_to_other_machines_is_measured_there() -> None:
+    """Also what a task sends to a task; the second of two pulls is behind the first one."""
+    own = {**os.environ, "RAY_TMPDIR": tempfile.mkdtemp(prefix="sp")}
+    run = [sys.executable, "-c", _FAR]
+
+    ran = subprocess.run(run, env=own, capture_output=True, text=True, check=False, timeout=170)
+
+    if "no namespaces" in ran.stderr:
+        pytest.skip("networks are for root on Linux to make")
+    lines = [one for one in ran.stdout.splitlines() if one.startswith("[")]
+    assert len(lines) == 2, ran.stderr[-2_000:]
+    legs, restored = map(ast.literal_eval, lines)
+    pulls = [(size // 10**7, ms) for stage, size, ms in legs if stage == "pull"]
+    assert [size for size, _ in pulls] == [2, 2, 2]
+    assert all(300 < ms < 3_000 for _, ms in pulls)  # 50 MB/s at most, or a busy machine
+    assert "queue" in {stage for stage, *_ in legs}
+    assert {"ray.arguments.restore.start", "ray.arguments.restore"} <= {*restored}
+    assert "ray.arguments.pull" not in restored

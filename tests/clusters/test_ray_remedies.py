@@ -34,7 +34,6 @@ def test_what_ray_sends_is_tried_as_ray_sends_it() -> None:
 
 
 def test_a_reference_is_small_already() -> None:
-    """What to try is the object behind it."""
     ref = ray.put(np.arange(500_000.0))
 
     sweep = try_remedies(ref, name="ref")

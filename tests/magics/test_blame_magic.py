@@ -121,7 +121,6 @@ def test_values_are_held_no_longer_than_they_are_opened(shell: Shell) -> None:
 
 
 def test_o_q_and_save_work_as_ever(shell: Shell, tmp_path: Path) -> None:
-    """The anatomy survives the file."""
     file = tmp_path / "run.serprof.json"
 
     ran = Ran(shell, f"%serprof --blame -q -o doc --save {file} [list(range(100))] * 3")

@@ -141,7 +141,6 @@ def test_what_is_not_slower_passes_and_what_nobody_can_tell_says_why(
 
 
 def test_a_value_makes_the_round_trip(folder: Path) -> None:
-    """Through the transports that were asked for."""
     code = run("-q", "--transports", "pickle", "-n", "2", "--save", "x.serprof.json", "[1, 2]")
 
     sweep = load(folder / "x.serprof.json")
@@ -153,7 +152,6 @@ def test_a_value_makes_the_round_trip(folder: Path) -> None:
 
 
 def test_help_shows_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
-    """Examples first."""
     code = run("-h")
 
     out = capsys.readouterr().out

@@ -143,7 +143,6 @@ def test_what_cannot_be_compared_is_shown_and_said(shell: Shell) -> None:
 def test_bad_input_is_told_before_the_code_runs(
     shell: Shell, folder: Path, options: str, said: str
 ) -> None:
-    """One line, no traceback, and nothing was run."""
     Ran(shell, "number = 1\nruns = []")
     (folder / "cut.serprof.json").write_text('{"format": "serp', "utf-8")
 
@@ -205,7 +204,6 @@ def test_an_interrupt_of_the_first_run_does_not_say_that_nothing_was_serialized(
 
 
 def test_a_blank_name_is_no_word_for_other_code(shell: Shell) -> None:
-    """Neither typed nor in Python."""
     shell.user_ns["before"] = made(FAST_NS)
 
     ran = Ran(shell, '%serprof --compare before --name " " print("it ran")')
@@ -262,7 +260,6 @@ def test_two_functions_on_their_way_have_both_times_in_one_short_line() -> None:
 
 
 def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> None:
-    """It is saved and loaded like any other."""
     sweep = sp.compare(code, lambda: pickle.dumps(1), repeat=6)
     save_document(sweep, tmp_path / "x.serprof.json")
 
@@ -335,7 +332,6 @@ def test_documents_and_files_are_compared_without_running_anything(tmp_path: Pat
 
 
 def test_a_function_is_compared_with_a_document_and_may_fail() -> None:
-    """The error carries what was measured."""
     with pytest.raises(sp.RegressionError) as caught:
         sp.compare(made(FAST_NS), code, repeat=6, fail_above=0.1, name="a pickle")
 
@@ -353,14 +349,12 @@ def test_a_function_is_compared_with_a_document_and_may_fail() -> None:
     ],
 )
 def test_what_is_neither_is_refused(before: object, after: object, said: str) -> None:
-    """With what would do."""
     with pytest.raises(UsageError, match=said):
         sp.compare(before, after)  # type: ignore[call-overload]  # that is the mistake
 
 
 @pytest.mark.parametrize("repeat", [0, -1, 1001, 1.5, True])
 def test_a_bad_number_of_runs_is_refused_before_anything_runs(repeat: object) -> None:
-    """Also a float, and a truth value."""
     with pytest.raises(UsageError, match="repeat is"):
         sp.compare(code, lambda: pytest.fail("it ran"), repeat=repeat)  # type: ignore[call-overload]
 

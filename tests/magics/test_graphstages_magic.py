@@ -62,7 +62,6 @@ def test_compute_gathers(user: Shell, client: Client) -> None:
 
 @pytest.mark.parametrize("code", ["x.sum().compute()", "client.submit(len, [1]).result()"])
 def test_code_that_computes_by_itself_is_shown(user: Shell, code: str) -> None:
-    """A concrete result of Dask is no mistake."""
     ran = Ran(user, f"%graphstages {code}")
 
     assert ran.result.success, ran.err
@@ -82,7 +81,6 @@ def test_a_statement_keeps_what_it_assigns(user: Shell, client: Client) -> None:
 
 
 def test_variables_of_a_function_are_seen(user: Shell) -> None:
-    """The magic inside a function sees its locals."""
     ran = Ran(user, "def f(z):\n    %graphstages z.sum()\nf(x)")
 
     assert ran.trace.outcome == "ok"
@@ -205,7 +203,6 @@ def test_what_is_wrong_is_one_line(user: Shell, line: str, said: str) -> None:
 
 
 def test_a_name_that_is_not_defined_is_only_that(user: Shell) -> None:
-    """Nothing was measured, so nothing is shown."""
     ran = Ran(user, "%graphstages nowhere")
 
     assert isinstance(ran.result.error_in_exec, NameError)
@@ -238,7 +235,6 @@ def test_code_without_dask_is_told_so(user: Shell, cell: str, said: str) -> None
 def test_without_dask_the_pip_line_is_told(
     user: Shell, monkeypatch: pytest.MonkeyPatch, cell: str
 ) -> None:
-    """Before the code runs."""
     Ran(user, "def ran(): global has_run; has_run = True")
     monkeypatch.setitem(sys.modules, "dask", None)
 
@@ -273,7 +269,6 @@ def test_alone_it_lists_the_collections(user: Shell, client: Client) -> None:
 
 
 def test_alone_without_collections_it_shows_how_to_begin(user: Shell) -> None:
-    """Three lines to paste."""
     del user.user_ns["x"]
 
     ran = Ran(user, "%graphstages")

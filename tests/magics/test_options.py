@@ -140,7 +140,6 @@ def test_a_refused_line_is_answered_with_what_would_be_right() -> None:
 
 @given(st.text(max_size=40), st.sampled_from(list(SYNTAXES.values())))
 def test_any_line_gives_options_or_a_usage_error(line: str, syntax: Syntax) -> None:
-    """Whatever is typed, no other error comes out."""
     try:
         code = parse(line, syntax).code
     except UsageError:
@@ -164,7 +163,6 @@ def test_help_names_every_option_once(magic: str) -> None:
 
 
 def test_a_cell_takes_the_options_of_a_line() -> None:
-    """The same words mean the same above a cell."""
     options = parse_cell("-o t --name n --detail --save x.png -q")
 
     assert options == Options(out="t", name="n", detail=True, save=("x.png",), quiet=True)

@@ -48,7 +48,6 @@ def test_code_that_serializes_is_timed_as_it_is(shell: Shell) -> None:
 
 
 def test_inside_a_function_its_variables_are_seen_and_stay(shell: Shell) -> None:
-    """A local of the same name is not overwritten."""
     Ran(
         shell,
         "def f():\n    n, unit = 'local', b'x'\n"
@@ -72,7 +71,6 @@ def test_an_error_of_the_code_is_its_own(shell: Shell) -> None:
 
 
 def test_an_interrupt_shows_what_was_measured(shell: Shell) -> None:
-    """Ctrl-C is Ctrl-C, and the points are there."""
     Ran(
         shell,
         "def f(n):\n    if n == 100_000:\n        raise KeyboardInterrupt\n    return b'x' * n",
@@ -109,7 +107,6 @@ def test_the_leading_rows_of_a_value_are_swept(value: object) -> None:
 
 
 def test_a_value_without_rows_is_refused() -> None:
-    """With the function to write instead."""
     with pytest.raises(UsageError, match=r"a object has no rows.*sp\.sweep\(lambda n"):
         sp.sweep(object(), [10, 100])
 

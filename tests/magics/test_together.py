@@ -75,5 +75,4 @@ def test_every_rule_has_its_case() -> None:
     ],
 )
 def test_what_goes_together_is_left_alone(magic: str, line: str) -> None:
-    """Nothing is refused."""
     together.check(parse(line, SYNTAXES[magic]), SYNTAXES[magic])

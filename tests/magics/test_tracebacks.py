@@ -42,7 +42,6 @@ def test_an_import_that_fails_shows_only_the_import_statement() -> None:
 
 
 def test_an_awaited_failure_has_no_frame_of_ours() -> None:
-    """The same holds for coroutine functions."""
 
     async def fails() -> None:
         message = "theirs"

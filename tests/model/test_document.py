@@ -532,7 +532,6 @@ def test_lists_longer_than_any_run_makes_are_refused_before_they_are_walked(name
 
 
 def test_a_row_with_more_pieces_than_any_is_merged_to_is_refused() -> None:
-    """Two hundred thousand of them took 2 s."""
     row = {**TRACE["waterfall"]["rows"][0], "pieces": [[0, 1]] * 65}
     data = {**TRACE, "waterfall": {**TRACE["waterfall"], "rows": [row]}}
 

@@ -61,7 +61,6 @@ def test_a_saved_document_loads_as_it_was(folder: Path, doc: Trace | Sweep) -> N
 
 
 def test_a_byte_order_mark_does_no_harm(file: Path) -> None:
-    """Editors on Windows put one in front."""
     file.write_bytes(b"\xef\xbb\xbf" + GOLDEN.read_bytes())
 
     assert load(file) == load(GOLDEN)

@@ -193,7 +193,6 @@ def test_what_is_only_text_is_private_too(ending: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [secret_trace, secret_sweep])
 def test_every_secret_stands_in_the_public_document(make: Any) -> None:
-    """So that a test of a private one can fail."""
     everything = repr(model.to_document(make()))
 
     assert [name for name, secret in SECRETS.items() if secret not in everything] == []

@@ -251,7 +251,6 @@ def test_the_time_of_runs_is_one_of_them(times: list[int]) -> None:
     ],
 )
 def test_runs_in_two_groups_are_told_as_two(times: list[int], middle: int, said: str) -> None:
-    """A single run far off is no group."""
     ns = [time * MS for time in times]
 
     assert (middle_ns(ns), groups_text(ns)) == (middle * MS, said)
@@ -273,7 +272,6 @@ def test_a_document_tells_the_runs_that_the_front_end_draws() -> None:
 
 
 def test_quartiles_begin_with_four_runs() -> None:
-    """Between neighbours they are linear."""
     assert quartiles([3, 1, 2]) is None
     assert quartiles([4, 1, 2, 3, 5]) == (2, 4)
     assert quartiles([2**63 - 1] * 4) == (2**63 - 1,) * 2  # no document holds more

@@ -89,5 +89,4 @@ def test_printed_rows_add_up_to_the_printed_total(values: list[int]) -> None:
 
 
 def _added(texts: list[str], decimals: int) -> int:
-    """Return a sum of printed numbers in units of their last digit."""
     return sum(round(float(text.replace(",", "")) * 10**decimals) for text in texts)

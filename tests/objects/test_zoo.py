@@ -111,7 +111,6 @@ def _placed(value: object) -> list[object]:
 
 
 def _holding(value: object) -> Any:
-    """Return a function of the notebook that holds a value."""
     return lambda more=value: (value, more)
 
 
@@ -271,7 +270,6 @@ ZOO: dict[str, Callable[[], Any]] = {
 
 
 def _look(value: object) -> None:
-    """Walk through it alone, and where the pickler meets it."""
     for walk in WALKERS.values():
         walk(value)
     _blamed(_placed(value))
@@ -301,7 +299,6 @@ def test_a_method_or_property_that_raises_or_lies_is_no_matter(base: tuple[type,
 @pytest.mark.parametrize("base", _BASES[:4], ids=lambda base: base[0].__name__)
 @pytest.mark.filterwarnings("ignore")
 def test_a_metaclass_that_raises_or_lies_is_no_matter(base: tuple[type, object]) -> None:
-    """A class can hide its own name."""
     for name, answer in _hostile(_ON_METACLASS):
         for member in (answer, property(answer)):
             value = None
@@ -312,7 +309,6 @@ def test_a_metaclass_that_raises_or_lies_is_no_matter(base: tuple[type, object])
 
 
 def test_a_list_that_lies_about_its_length_is_told_with_its_real_one() -> None:
-    """``__len__`` of -1 was a ValueError of ours."""
     lies = type("LyingLen", (list,), {"__len__": lambda _: -1, "__module__": "__main__"})
 
     trace = run(BlameRun(lies([1, 2, 3]), "ll"))
@@ -321,5 +317,4 @@ def test_a_list_that_lies_about_its_length_is_told_with_its_real_one() -> None:
 
 
 def test_an_error_without_words_is_told_by_its_type() -> None:
-    """Its ``__str__`` raises."""
     assert error_text(HostileError()) == "HostileError"

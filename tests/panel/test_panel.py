@@ -27,7 +27,6 @@ SCALE = Scale((("1 kB", 1e3), ("2 kB", 2e3), ("5 kB", 5e3)), 0, 2, "Up to 5 kB."
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each point be told."""
     for name in ("QUIET_S", "BETWEEN_S", "REST"):
         monkeypatch.setattr(experiment, name, 0)
 

@@ -102,7 +102,6 @@ def test_blocks_stay_few_while_many_are_added(lanes: int) -> None:
 
 
 def test_few_intervals_are_kept_as_they_were() -> None:
-    """Nothing is joined before it must be."""
     blocks = JoinedBlocks(10)
 
     blocks.add(0, "gc", "generation 2", 5, 9, None, 1)

@@ -51,7 +51,6 @@ class TestQueueProbe(ProbeContract):
 
 
 def test_it_is_found_by_its_entry_point() -> None:
-    """Installing the package is all."""
     assert "queue" in {probe.name for probe in available_probes()}
 
 
@@ -86,7 +85,6 @@ def test_its_wait_is_told_as_a_wait(trace: Trace) -> None:
 
 
 def test_a_rule_that_fails_is_told_and_stops_nothing() -> None:
-    """It is somebody else's."""
 
     def broken(_: Trace) -> list[Finding]:
         raise KeyError

@@ -201,7 +201,6 @@ def test_a_plug_in_that_cannot_be_loaded_or_made_is_left_out(
 
 
 def test_our_own_probes_are_found() -> None:
-    """What the package ships is registered."""
     names = {probe.name for probe in available_probes()}
 
     assert {"cloudpickle", "interpreter", "pickle", "ray"} <= names

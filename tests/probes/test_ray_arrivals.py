@@ -3,13 +3,13 @@
 import socket
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import ray  # noqa: F401  (is there wherever tasks were sent)
 
 from jupyter_serprof.probes.ray.agent import meter
-from jupyter_serprof.probes.ray.arrivals import Arrivals
+from jupyter_serprof.probes.ray.arrivals import Arrivals, Sightings
 
 MS, _STEADY = 1_000_000, ((0, 0), (1_000, 100_000))
 
@@ -30,18 +30,17 @@ def test_a_pull_is_the_last_bytes_that_came(
     series: tuple[Any, ...], came: dict[bytes, tuple[int, int]], legs: list[tuple[Any, ...]]
 ) -> None:
     """100 bytes a millisecond, and a task that waits for a second."""
-    arrivals = Arrivals()
-    wire = SimpleNamespace(series={"node": [(at * MS, count) for at, count in series]})
-    arrivals.meters[""] = cast("Any", SimpleNamespace(wire=wire))
-    arrivals._given[b"task"] = tuple(came)
-    arrivals._seen.update({(ident, "node"): at * MS for ident, (at, _) in came.items()})
-    arrivals._sizes.update({ident: size for ident, (_, size) in came.items()})
+    seen = Sightings()
+    seen.given[b"task"] = tuple(came)
+    seen.series["node"] = [(at * MS, count) for at, count in series]
+    seen.came.update({(ident, "node"): at * MS for ident, (at, _) in came.items()})
+    seen.sizes.update({ident: size for ident, (_, size) in came.items()})
 
-    found = arrivals.pulls(b"task", "node", 0, 1_000 * MS)
+    found = seen.pulls(b"task", "node", 0, 1_000 * MS)
 
     told = [(leg.stage.rpartition(".")[2], leg.start // MS, leg.end // MS) for leg in found]
     assert told == legs
-    assert arrivals.pulls(b"task", "other", 0, 1_000 * MS) == []
+    assert seen.pulls(b"task", "other", 0, 1_000 * MS) == []
 
 
 def test_a_kernel_that_does_not_answer_is_asked_once(
@@ -55,7 +54,7 @@ def test_a_kernel_that_does_not_answer_is_asked_once(
     arrivals = Arrivals()
     made = arrivals.meters[""] = meter.Meter(str(tmp_path), lambda: 1.0)
 
-    made.count({("127.0.0.1", 1): "a", ("127.0.0.1", 2): "b"})
+    made.count({("127.0.0.1", 1): "a", ("127.0.0.1", 2): "b"}, "a")
 
     made.stop()
     with ours, kernels:

@@ -164,7 +164,6 @@ def test_anatomies_and_comparisons_are_data_frames() -> None:
 def test_what_is_no_document_is_refused_in_words(
     tmp_path: Path, given: object, ending: str
 ) -> None:
-    """With what would be one; nothing is written."""
     with pytest.raises(UsageError, match=f"{type(given).__name__} is no document. Give what"):
         sp.save(given, tmp_path / f"x.{ending}")  # type: ignore[arg-type]  # that is the mistake
     with pytest.raises(UsageError, match="is no document"):

@@ -79,7 +79,6 @@ def _holds_every_cell(columns: list[Column], lines: list[str]) -> None:
 
 
 def _between(line: str, start: int, end: int) -> str:
-    """Return what stands between two columns of the terminal."""
     places = [columns_of(line[:at]) for at in range(len(line) + 1)]
     return "".join(c for c, at in zip(line, places, strict=False) if start <= at < end).rstrip()
 

@@ -140,11 +140,9 @@ def element_walk(trace: Trace) -> Iterable[Finding]:
 
 
 def same_object_again(trace: Trace) -> Iterable[Finding]:
-    """One living object serialized more than once.
-
-    Sent once it would save all times but one, and no more than workers leave, who load it each
-    time all the same, and work.
-    """
+    """One living object serialized more than once."""
+    # Sent once it would save all times but one, and no more than workers leave, who load it each
+    # time all the same, and work.
     times: dict[tuple[object, int], dict[int, int]] = defaultdict(dict)
     for index, span in indexed(trace, "ray.msgpack"):
         key: object = number(span, "value_key")
@@ -212,11 +210,9 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
 
 
 def cold_first_touch(trace: Trace) -> Iterable[Finding]:
-    """Find a copy whose time went into making new pages, where a later one does without.
-
-    The pages of Ray's store stay. What ``dumps`` returns is written into new pages each time, and
-    so is each block of 32 MiB and more that ``loads`` makes: there a repetition does not help.
-    """
+    """Find a copy whose time went into making new pages, where a later one does without."""
+    # The pages of Ray's store stay. What ``dumps`` returns is written into new pages each time, and
+    # so is each block of 32 MiB and more that ``loads`` makes: there a repetition does not help.
     for key, later in _TOUCHED_AGAIN.items():
         row = row_of(trace, key)
         if row and (row.copied_bytes or 0) >= TOUCHED_BYTES and _is_slowed_by_pages(row, trace):
@@ -239,7 +235,6 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
 
 
 def _is_used_again(key: str, row: Row, trace: Trace) -> bool:
-    """Tell whether pages explain the time of blocks that malloc will give again."""
     rate = trace.limits.first_touch_bytes_per_s
     pages_ns = (row.minor_faults or 0) * pickle_findings.PAGE_BYTES / rate * 1e9 if rate else 0.0
     sizes = [number(span, "copied_bytes") or 0 for _, span in indexed(trace, key)]
@@ -350,7 +345,6 @@ def _costliest(findings: Sequence[Finding], trace: Trace) -> list[Finding]:
 
 
 def _introduced(finding: Finding) -> Finding:
-    """Say what a remedy is of that stands below a headline about something else."""
     line, _, words = finding.remedy.partition("   # ")
     share = finding.share or 0.0
     most = format_share(share, decimals=0) if share >= _WORTH_SHARE else ""

@@ -232,10 +232,8 @@ def _repeated_share(trace: Trace, entry: facts.Record) -> float:
 
 
 def slow_construction(trace: Trace) -> Iterable[Finding]:
-    """Find slow code of the user before the first computation.
-
-    Made of tasks, which workers run side by side, it would take a part of that time for each.
-    """
+    """Find slow code of the user before the first computation."""
+    # Made of tasks, which workers run side by side, it would take a part of that time for each.
     starts = [span.start_ns for span in trace.spans if span.stage in _SENDING]
     before = dict(indexed(trace, "python.code"))
     if not starts or sum(span.duration_ns for span in before.values()) < CODE_NS:
@@ -264,7 +262,6 @@ def slow_construction(trace: Trace) -> Iterable[Finding]:
 
 
 def _code_ns(trace: Trace, until_ns: int) -> int:
-    """Return what the code of the cell owned of the time until then."""
     early = replace(trace, wall_ns=max(0, until_ns), groups=())
     return sum(row.self_ns for row in partition(early).rows if row.stage == "python.code")
 

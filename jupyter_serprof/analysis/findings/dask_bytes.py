@@ -68,11 +68,9 @@ _BY_SCATTER = f"\n{WORDS}`client.scatter` sends it once to each worker; tasks ca
 
 
 def large_object(trace: Trace) -> Iterable[Finding]:
-    """Name objects of 10 MB and more inside the graph; where none is known, the large graph.
-
-    A smaller one that is a third of a large graph is no fault, but what the graph is made of.
-    Nothing is said where no graph was pickled: threads share what is embedded.
-    """
+    """Name objects of 10 MB and more inside the graph; where none is known, the large graph."""
+    # A smaller one that is a third of a large graph is no fault, but what the graph is made of.
+    # Nothing is said where no graph was pickled: threads share what is embedded.
     entries = _graph_rows(trace) if _sent(trace) else []
     same = [(word(entry, "object"), word(entry, "name")) for entry in entries]
     sent = Counter[object]()  # the same in each of many graphs
@@ -135,7 +133,6 @@ def _layer(entry: facts.Record) -> str:
 
 
 def _instead_of_embedding(trace: Trace, entry: facts.Record, layer: str) -> str:
-    """Choose by what the layer does with the object, then by how many tasks use it."""
     name = word(entry, "name") or NAME
     if _CROWD.fullmatch(word(entry, "object")):
         return _unsearched(trace, name)
@@ -242,7 +239,6 @@ def _graph_rows(trace: Trace) -> list[facts.Record]:
 
 
 def _graphs_of(trace: Trace, size: int) -> int:
-    """Count the graphs that have so many bytes, as those that hold the same object."""
     spans = (span for _, span in indexed(trace, "dask.serialize"))
     parts = ((number(s, "in_band_bytes"), number(s, "out_of_band_bytes")) for s in spans)
     return sum((total(each) or 0) >= size for each in parts)
@@ -301,7 +297,6 @@ def object_columns(trace: Trace) -> Iterable[Finding]:
 
 
 def _sent(trace: Trace) -> tuple[int, ...]:
-    """Return the spans in which the graph, or else its tasks, were pickled."""
     return facts.spans_of(trace, "dask.serialize") or facts.spans_of(trace, "dask.dispatch.encode")
 
 

@@ -130,10 +130,8 @@ def scheduling_ns(trace: Trace) -> int:
 
 
 def workers(trace: Trace) -> Workers:
-    """Return the worker threads of a cluster and how long they computed; 0 where no task ran.
-
-    The scheduler knows of the idle ones; where it did not tell, those count that did anything.
-    """
+    """Return the worker threads of a cluster and how long they computed; 0 where no task ran."""
+    # The scheduler knows of the idle ones; where it did not tell, those count that did anything.
     seen = {span.lane for _, span in indexed(trace, "dask.execute")}
     told = (number(span, "threads") for _, span in indexed(trace, "dask.submit")) if seen else ()
     idle = (lane.key for lane in trace.lanes if lane.kind == "worker" and _THREAD in lane.key)

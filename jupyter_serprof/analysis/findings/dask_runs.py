@@ -71,11 +71,9 @@ _SHUFFLED = {
 
 
 def one_by_one(trace: Trace) -> Iterable[Finding]:
-    """Tasks that ran one after the other while other workers had nothing to do.
-
-    In a loop each computation waits for the one before; in a chain each task does. The tasks of
-    one computation may run side by side: what is between computations is what one would save.
-    """
+    """Tasks that ran one after the other while other workers had nothing to do."""
+    # In a loop each computation waits for the one before; in a chain each task does. The tasks of
+    # one computation may run side by side: what is between computations is what one would save.
     tasks = [span for _, span in indexed(trace, _EXECUTE)]
     lanes, count = places(trace), facts.task_count(trace) or 0
     busy_ns = sum(span.duration_ns for span in tasks)

@@ -89,7 +89,6 @@ def _saved_share(trace: Trace, of_calls: Sequence[str], factor: float) -> float:
 
 
 def _own_work_ns(trace: Trace) -> float:
-    """Return how long tasks computed, without what those of nothing take."""
     # The longest one is left out: in it the worker was held up, imported or collected garbage.
     rows, work_ns = facts.records(trace, "dask.tasks"), 0.0
     empty_ns = _EMPTY_SHARE * trace.wall_ns / (facts.task_count(trace) or 1)
@@ -110,10 +109,8 @@ def _largest_prefix(trace: Trace) -> tuple[str, int]:
 
 
 def larger_chunks(trace: Trace, factor: float) -> str:
-    """Return how to make tasks larger; calls and futures have no chunks: batches of values.
-
-    Each worker thread is left with one at least.
-    """
+    """Return how to make tasks larger; calls and futures have no chunks: batches of values."""
+    # Each worker thread is left with one at least.
     is_futures = facts.is_of_futures(trace)
     count, tasks = _largest_prefix(trace)[1], facts.task_count(trace) or 0
     factor = max(2.0, min(factor, (count or tasks) / max(1, facts.workers(trace).threads)))

@@ -49,10 +49,8 @@ GC_SHARE = 0.2
 
 
 def old_protocol(trace: Trace) -> Iterable[Finding]:
-    """Arrays by protocol 4: twice the pages of protocol 5, and twice the time.
-
-    Arrays that are not contiguous are copied twice by protocol 5, too: nothing is said of them.
-    """
+    """Arrays by protocol 4: twice the pages of protocol 5, and twice the time."""
+    # Arrays that are not contiguous are copied twice by protocol 5, too: nothing is said of them.
     for index, span in indexed(trace, "pickle.dumps"):
         size, faults = number(span, "in_band_bytes") or 0, number(span, "minor_faults") or 0
         protocol = number(span, "protocol")
@@ -99,7 +97,6 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
 
 
 def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
-    """Yield (index, span, in-band bytes) of pickles far below the speed of a copy."""
     warm, told = trace.limits.memcpy_bytes_per_s, set()
     for key in ("pickle.dumps", "ray.pickle"):
         for index, span in indexed(trace, key):
@@ -123,7 +120,6 @@ def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
 
 
 def _is_many(span: Span) -> bool:
-    """Tell whether a pickle is mostly small objects that can explain its time."""
     size, small = number(span, "in_band_bytes") or 0, number(span, "small_bytes") or 0
     count, reduced = number(span, "objects") or 0, number(span, "reduced_objects") or 0
     longest_ns = (count - reduced) * PLAIN_NS + reduced * REDUCED_NS

@@ -309,10 +309,8 @@ def _slow_start(trace: Trace) -> Iterable[Finding]:
 
 
 def cold_workers(trace: Trace) -> Iterable[Finding]:
-    """Find workers that had to be started, and to import, for their first task.
-
-    What is made remote in each turn of a loop is loaded in each, by warm workers too.
-    """
+    """Find workers that had to be started, and to import, for their first task."""
+    # What is made remote in each turn of a loop is loaded in each, by warm workers too.
     cold = [key for key in _COLD if key != "ray.load" or not _redefined(trace)]
     share = self_share(trace, *cold)
     took_ns = round(share * trace.wall_ns)
@@ -364,14 +362,12 @@ def busiest_ns(trace: Trace) -> int:
 
 
 def _submits_between(trace: Trace, gets: Sequence[int]) -> int:
-    """Count the gets before which something was submitted after the get before."""
     edges = sorted(trace.spans[at].start_ns for at in gets)
     submitted = sorted(trace.spans[at].start_ns for at in _outermost(trace, ("ray.submit",)))
     return len({bisect_right(edges, start) for start in submitted} - {len(edges)})
 
 
 def _outermost(trace: Trace, stages: Sequence[str]) -> list[int]:
-    """Return the indices of the spans of stages that lie in no other one of them."""
     within, spans = inside(trace, *stages), enumerate(trace.spans)
     return [index for index, span in spans if span.stage in stages and index not in within]
 

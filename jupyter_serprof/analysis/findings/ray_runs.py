@@ -55,10 +55,8 @@ _POINTED, _WHO = 20, "%serprof --objects   # tells who fills the stores"
 
 
 def submission_order(trace: Trace) -> Iterable[Finding]:
-    """Find a result that is waited for while others are there, which come after it.
-
-    Threads of libraries have loops of their own, which nobody can change from here.
-    """
+    """Find a result that is waited for while others are there, which come after it."""
+    # Threads of libraries have loops of their own, which nobody can change from here.
     caller = trace.lanes[0].key if trace.lanes else ""
     found = [(at, span) for stage in _TAKEN for at, span in indexed(trace, stage)]
     gets = [span for _, span in found if span.lane == caller and is_whole_get(span)]
@@ -149,10 +147,8 @@ def _own_work_ns(trace: Trace) -> int:
 
 
 def blocking_in_async(trace: Trace) -> Iterable[Finding]:
-    """Find calls of an actor whose event loop stands while one of them waits by `ray.get`.
-
-    Awaited they would go on side by side, on as many cores as this machine has.
-    """
+    """Find calls of an actor whose event loop stands while one of them waits by `ray.get`."""
+    # Awaited they would go on side by side, on as many cores as this machine has.
     cores = trace.environment.get("cores")
     for at, span in indexed(trace, "ray.submit"):
         if name := text(span, "blocks"):
@@ -270,12 +266,14 @@ def slow_pulls(trace: Trace) -> Iterable[Finding]:
         return
     size = total(span.size_bytes for _, span in found) or 0
     largest = max((span for _, span in found), key=lambda span: span.size_bytes or 0)
-    name, rate = text(largest, "name"), format_rate(size / took_ns * 1e9)
+    name, rate = text(largest, "name"), size / took_ns * 1e9
+    link = number(largest, "link_bytes_per_s")
+    of_link = f", {100 * rate / link:.0f} % of its link" if link else ""
     what = f"`{name}`" if name and len(found) == 1 else counted(len(found), "object")
     yield Finding(
         "ray.slow-pull",
         "info",
-        f"{what}, {format_bytes(size)}, came from another node at {rate}",
+        f"{what}, {format_bytes(size)}, came from another node at {format_rate(rate)}{of_link}",
         {"pulls": len(found), "total_bytes": size, "pulled_ns": took_ns},
         _nearer(trace, name, largest.name),
         spans=tuple(index for index, _ in found)[:_POINTED],
@@ -296,10 +294,8 @@ def _nearer(trace: Trace, name: str, task: str) -> str:
 
 
 def as_one_block(trace: Trace, span: Span) -> str:
-    """Return the line that gives a list of the notebook the form of one block, if it has one.
-
-    What goes to tasks stays what it is, as they know no other: words tell them how it goes back.
-    """
+    """Return the line that gives a list of the notebook the form of one block, if it has one."""
+    # What goes to tasks stays what it is, as they know no other: words tell them how it goes back.
     name, form = text(span, "name"), text(span, "block_form")
     times = sum(text(one, "name") == name for _, one in indexed(trace, "ray.msgpack"))
     if form == "columns" and name and times == 1 and not any(indexed(trace, "ray.submit")):

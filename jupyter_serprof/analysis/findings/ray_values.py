@@ -199,10 +199,8 @@ def file_sent(trace: Trace, index: int, size: int) -> Finding:
 
 
 def many_arrays(trace: Trace) -> Iterable[Finding]:
-    """Find a get of many small arrays, each of which is an object to be made: one would do.
-
-    One array instead of 20,000 in a dict made such a get 24 times faster.
-    """
+    """Find a get of many small arrays, each of which is an object to be made: one would do."""
+    # One array instead of 20,000 in a dict made such a get 24 times faster.
     in_get, share = inside(trace, *_GETS), self_share(trace, "ray.unpack", "ray.unpickle", "gc")
     for at, span in indexed(trace, "ray.unpickle"):
         count, size = number(span, "buffers") or 0, number(span, "out_of_band_bytes") or 0

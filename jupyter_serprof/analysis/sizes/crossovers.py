@@ -81,7 +81,6 @@ def _turns(
 
 
 def _gaps(one: Curve, other: Curve) -> list[tuple[int, float, float, float | None]]:
-    """Return each size that both have, with three logarithms of ratios."""
     # How much longer the first takes, how much matters whatever the noise, and how much is sure and
     # matters; None where the noise is unknown.
     sides = [
@@ -135,10 +134,8 @@ class Stretch:
 def stretches_of(
     points: Sequence[Point], variants: Sequence[Variant], *, cold: bool
 ) -> list[Stretch]:
-    """Return the stretches of these variants, in the order of their sizes.
-
-    Where the medians deny one of them, only who is the fastest at the largest size.
-    """
+    """Return the stretches of these variants, in the order of their sizes."""
+    # Where the medians deny one of them, only who is the fastest at the largest size.
     curves = curves_of(points, variants, cold=cold)
     sure = {(a, b): _surely_faster(curves[a], curves[b]) for a, b in permutations(curves, 2)}
     ranked = _ranked(curves)
@@ -164,7 +161,6 @@ def stretches_of(
 
 
 def _ranked(curves: Mapping[str, Curve]) -> list[tuple[int, Medians]]:
-    """Return each size with the median of every variant that has one there."""
     medians: dict[int, dict[str, float]] = {}
     for key, curve in curves.items():
         for size, median in zip(curve.sizes_bytes, curve.medians_ns, strict=True):

@@ -56,10 +56,7 @@ UNTOLD = "cannot tell"
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """Sizes ``start`` to ``stop`` (exclusive), with the line that suits them best.
-
-    ``rate_error`` is the standard error of the slope for noise of 1.
-    """
+    """Sizes ``start`` to ``stop`` (exclusive), with the line that suits them best."""
 
     start: int
     stop: int
@@ -114,7 +111,6 @@ def t_quantile(freedom: int, confidence: float = _CONFIDENCE) -> float:
 
 
 def _likely(angle: float, freedom: int) -> float:
-    """Return how likely t is nearer to 0 than the tangent of an angle times sqrt(freedom)."""
     is_odd, cosine = freedom % 2, math.cos(angle)
     term = math.sin(angle) * cosine**is_odd
     total = term if freedom > 1 else 0.0
@@ -159,7 +155,6 @@ def _best_cuts(curve: Curve, noise: float) -> list[_Cut]:
 
 
 def _spans(curve: Curve) -> list[tuple[int, int]]:
-    """Return every stretch of sizes that may be a piece."""
     size_count = len(curve.sizes_bytes)
     spans = [
         (start, stop)
@@ -214,7 +209,6 @@ def _lines(
 
 
 def _interval_scale(curve: Curve, cuts: Sequence[_Cut], noise: float) -> float:
-    """Return half the width of an interval, in standard errors of noise 1."""
     freedom = len(curve.sizes_bytes) - sum(cut.numbers for cut in cuts)
     left = math.sqrt(sum(cut.misfit for cut in cuts) / freedom) if freedom > 0 else 0.0
     sure = max(freedom, curve.spread_freedom) if noise > left else freedom
@@ -222,7 +216,6 @@ def _interval_scale(curve: Curve, cuts: Sequence[_Cut], noise: float) -> float:
 
 
 def _piece(curve: Curve, cut: _Cut, noise: float, scale: float) -> Fit:
-    """Return the line of a cut, or why it is none."""
     import numpy as np
 
     sizes = np.array(curve.sizes_bytes[cut.start : cut.stop])

@@ -38,10 +38,8 @@ def medians_of(sweep: Sweep) -> Medians:
 
 
 def best_stretches(sweep: Sweep) -> list[Stretch]:
-    """Return who is fastest from which size to which; what moved nothing does not count.
-
-    One ends and the next begins where the crossover between them is drawn.
-    """
+    """Return who is fastest from which size to which; what moved nothing does not count."""
+    # One ends and the next begins where the crossover between them is drawn.
     has_warm = any(not point.cold for point in sweep.points if point.size_bytes is not None)
     told = stretches_of(sweep.points, ranked_of(sweep.variants), cold=not has_warm)
     for turn in (each for each in sweep.crossovers if each.cold != has_warm):
@@ -69,7 +67,6 @@ def _headline(sweep: Sweep) -> str:
 
 
 def _alone(sweep: Sweep, sizes: Sequence[int], what: str) -> str:
-    """Tell both ends of the only curve, with their ratios where there is room."""
     (own,) = medians_of(sweep).values()
     ends = sorted(own)
     first = f"{what}: {units.format_ns(own[ends[0]])} at {units.format_bytes(ends[0])}"
@@ -111,7 +108,6 @@ def _from(stretch: Stretch, titles: Mapping[str, str]) -> str:
 
 
 def _names(stretch: Stretch, titles: Mapping[str, str]) -> str:
-    """Return the fastest one, or those that cannot be told from it."""
     *others, last = (titles[key] for key in (stretch.key, *stretch.peers))
     return f"{', '.join(others)} or {last}" if others else last
 
@@ -135,7 +131,6 @@ def _runs(sweep: Sweep) -> list[str]:
 
 
 def _missing(sweep: Sweep) -> list[str]:
-    """Say which variants have no points, and what was left out of the others."""
     used = [variant for variant in sweep.variants if variant.state == "ok"]
     absent = [f"{v.title}: {v.reason or v.state}" for v in sweep.variants if v not in used]
     notes = ((variant.title, note) for variant in used for note in variant.notes)

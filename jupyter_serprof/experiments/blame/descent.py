@@ -250,7 +250,6 @@ class Descent:
         return True
 
     def _open_small(self, first: Node, first_depth: int) -> bool:
-        """Open a node and what is in it, level by level, until there is no room."""
         waiting = deque([(first, first_depth)])
         found = False
         while waiting:
@@ -278,7 +277,6 @@ class Descent:
         return found
 
     def _split(self, holder: Node, run: Node, least: float) -> bool:
-        """Cut the large items out of a run that is larger than its neighbours."""
         if run.is_fixed or not holder.has_outlier(run):
             return False
         run.is_fixed = True
@@ -287,7 +285,6 @@ class Descent:
         return bool(heavy)
 
     def _heavy(self, run: Node, least: float) -> list[int]:
-        """Return which items of a run are large, pickled one after the other with one memo."""
         counter, sizes = self._counter(), []
         for at in range(run.count):
             [item] = opening.split(run, [(at, at + 1)])

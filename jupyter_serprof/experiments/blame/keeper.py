@@ -156,7 +156,6 @@ def _names_of(place: Place) -> Iterator[tuple[object, str]]:
 
 
 def _size_bytes(noted: object) -> int:
-    """Return the size that a probe has noted first."""
     if isinstance(noted, tuple) and noted and isinstance(noted[0], int):
         beside = noted[1] if len(noted) > 1 else ()
         return noted[0] + (sum(beside) if isinstance(beside, list | tuple) else 0)

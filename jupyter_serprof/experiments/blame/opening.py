@@ -41,7 +41,6 @@ def _dict_bytes(count: int) -> int:
 
 
 def _batch_bytes(count: int) -> int:
-    """Return the opcodes around items that come from an iterator of a reducer."""
     full, rest = divmod(count, _BATCH)
     return 2 * full + (1 if rest == 1 else 2 if rest else 0)
 
@@ -198,7 +197,6 @@ def _is_dull(step: Node | Step) -> bool:
 
 
 def _head(value: object, function: Any, arguments: Any) -> tuple[Steps, int]:  # noqa: ANN401
-    """Return the steps up to the new object, and their own opcodes with MEMOIZE."""
     name, named = attribute(function, "__name__"), None
     if name == _NEWOBJ and arguments:
         function, *rest = arguments
@@ -234,7 +232,6 @@ def _tuple_node(parts: tuple[Any, ...], inside: Iterable[Node]) -> Node:
 
 
 def _plumbed_state(value: object, state: dict[Any, Any], label: Callable[[Any, Any], str]) -> Node:
-    """Return a dict that only the pickler sees."""
     steps: Steps = [MEMOIZE]
     for key, part in state.items():
         steps.append(Node(key, "" if is_a(key, str) else "<key>", is_plumbing=True, is_fixed=True))

@@ -95,7 +95,6 @@ class Pass:
     # Runs of items, dumped as tuples: those enter the memo after their items, and leave it again.
 
     def _run(self, items: tuple[object, ...]) -> int:
-        """Dump a few, more and more, until the memo has 256 entries, or items add none."""
         size, at, step, grows = 0, 0, 1, True
         while grows and not self._is_complete and self._ahead and at < len(items) > _LONG:
             before = self._entries
@@ -119,7 +118,6 @@ class Pass:
     # The memo.
 
     def _is_met(self, node: Node) -> bool:
-        """Tell whether an opened object was met before, inside a closed part."""
         key = id(node.value)
         if not self._is_complete:
             memo = self._memo.memo.copy()
@@ -217,7 +215,6 @@ def depth_note(value: object) -> str:
 
 
 def _following(value: object) -> object | None:
-    """Return the first part that is a container itself."""
     parts: Any = ()
     try:
         if is_a(value, (list, tuple)):

@@ -156,7 +156,6 @@ class BlamingRecording(KeepingRecording):
         return self._blamed
 
     def _told(self) -> list[str]:
-        """Say how much of all that crossed is opened, where that is less than half."""
         counts, met = [one.ways.total() for one in self.sent], sum(self.met_bytes)
         opened = sum(one.size_bytes * n for one, n in zip(self.sent, counts, strict=True))
         pickles = f"{sum(counts)} of {counted(len(self.met_bytes), 'pickle')}"
@@ -269,7 +268,6 @@ def blame_graph(trace: Trace, value: object) -> Trace:
 
 
 def _embedded(collection: object) -> Iterable[Found]:
-    """Return the large objects of a graph, each as the argument that holds it, once."""
     try:
         with paused_collector():
             return graph_objects(collection, time.monotonic() + _SECONDS)

@@ -132,7 +132,6 @@ def _notes(descent: Descent) -> Iterator[str]:
 
 
 def _balance(descent: Descent, root: _Branch, notes: list[str]) -> None:
-    """Give the root what the pickle as a whole has besides its parts."""
     whole = descent.in_band_bytes
     if whole is None and not root.buffer_bytes and descent.is_measured:
         whole = max(descent.known_bytes or 0, root.size_bytes)
@@ -291,7 +290,6 @@ def _sum(alike: Sequence[_Branch], label: str, kind: str, count: int) -> _Branch
 
 
 def _without_tiny(branches: list[_Branch], total: int) -> list[_Branch]:
-    """Join what is tiny and says nothing, if it is more than a few."""
     tiny = [
         b for b in branches if b.bytes < _TINY_SHARE * total and not (b.state or _is_refused(b))
     ]
@@ -303,7 +301,6 @@ def _without_tiny(branches: list[_Branch], total: int) -> list[_Branch]:
 
 
 def _is_refused(branch: _Branch) -> bool:
-    """Tell whether it, or something in it, cannot be pickled."""
     return branch.state == "unpicklable" or any(map(_is_refused, branch.inside))
 
 

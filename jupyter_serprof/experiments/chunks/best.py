@@ -127,7 +127,6 @@ def _measured(points: Sequence[Point], facts: ChunkFacts) -> ChunkFacts:
 
 
 def _families(point: Point) -> Counter[str]:
-    """Return what each stage owned, its parts included, and what no stage explains."""
     owned: Counter[str] = Counter()
     for key, self_ns in point.stages.items():
         owned[stage(key).parent or key] += self_ns
@@ -136,7 +135,6 @@ def _families(point: Point) -> Counter[str]:
 
 
 def _surely_slower(measured: Sequence[ChunkFacts], best: int) -> set[int]:
-    """Return the sizes whose runs are told from those of the best."""
     runs = [entry.walls_ns for entry in measured]
     return {
         at

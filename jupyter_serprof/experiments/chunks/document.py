@@ -94,7 +94,6 @@ class ChunkRecord(SweepRecord[ChunkCell]):
         )
 
     def _findings(self, sweep: Sweep, found: Recommendation | None) -> tuple[Finding, ...]:
-        """Return the recommendation, and the findings of the size that is recommended."""
         if found is None:
             return ()
         subject, best = self.subject, self.cells[KEY, found.sizes[found.best].parameter]
@@ -127,6 +126,5 @@ class ChunkRecord(SweepRecord[ChunkCell]):
 
 
 def _are_placed(cells: Sequence[ChunkCell]) -> bool:
-    """Tell whether each size that was measured has its own bytes, or is the only one."""
     sizes = [cell.points[0].size_bytes for cell in cells if cell.points]
     return len(sizes) < 2 or (None not in sizes and len(set(sizes)) == len(sizes))  # noqa: PLR2004

@@ -81,7 +81,6 @@ def look_at(collections: Sequence[Any]) -> ChunkLook:
 
 
 def _blocks_of(graph: Any) -> Iterable[_Blocks]:  # noqa: ANN401
-    """Yield the arrays of a graph from its end to its beginning."""
     layers, below = getattr(graph, "layers", {}), getattr(graph, "dependencies", {})
     used = {name for names in below.values() for name in names}
     waiting, seen = deque(name for name in layers if name not in used), set[object]()

@@ -107,7 +107,6 @@ class ChunkSweep(PassSweep):
     # One run
 
     def _measure(self, parameter: float) -> None:
-        """Run one size once more, unless that would take too long or cannot work."""
         __tracebackhide__ = True
         cell = self._record.cells.setdefault((KEY, parameter), ChunkCell(parameter=parameter))
         try:
@@ -165,7 +164,6 @@ class ChunkSweep(PassSweep):
         return GraphStages(build, name, self._compute, self._timeout_s, self._detail)
 
     def _look(self, cell: ChunkCell, collections: Sequence[Any]) -> None:
-        """Note what the collections tell, and leave a size out that cannot or need not run."""
         if cell.points:
             return
         cell.look = look.look_at(collections)

@@ -48,10 +48,8 @@ class Repeats:
     is_here: bool = field(default=True, init=False)
 
     def steps(self) -> Steps:
-        """Make the runs that are left, and yield before each; an exception passes through.
-
-        A warm run that raises or is interrupted is no measurement: `stopped` says so.
-        """
+        """Make the runs that are left, and yield before each; an exception passes through."""
+        # A warm run that raises or is interrupted is no measurement: `stopped` says so.
         __tracebackhide__ = True
         if not self.traces:
             self.run_once()

@@ -28,7 +28,6 @@ def transports_of(before: Trace | Sweep) -> tuple[str, ...] | None:
 
 
 def _told(document: Sweep, comparison: Comparison) -> Sweep:
-    """Return a document with its comparison, whose headline comes first in every form."""
     known = document.summary or Summary("")
     other = comparison.after if comparison.after != comparison.before else ""
     pair = f"{code_text(other)} " * bool(other) + f"compared with {code_text(comparison.before)}"
@@ -196,7 +195,6 @@ class Pairs:
 
 
 def _called(key: str, made: Sweep) -> Sweep:
-    """Return a document of one piece of code as the side of a pair."""
     return replace(
         made,
         variants=tuple(replace(v, key=key, title=f"{key}: {v.title}") for v in made.variants),

@@ -62,10 +62,8 @@ class Match:
 
     @property
     def pages(self) -> tuple[float, ...]:
-        """Return the new pages of a run before and after, medians; nothing if one is not known.
-
-        Those of bytes that only one side moves are left out: they are of the code.
-        """
+        """Return the new pages of a run before and after, medians; nothing if one is not known."""
+        # Those of bytes that only one side moves are left out: they are of the code.
         pages, moved = self._medians("minor_faults"), self._medians("moved_bytes")
         more = (moved[0] - moved[1]) / PAGE_BYTES if moved else 0.0
         return tuple(
@@ -124,7 +122,6 @@ def _samples(doc: Trace | Sweep) -> list[Sample]:
 
 
 def _run(point: Point) -> Point:
-    """Return a run with the time that none of its stages explains."""
     rest = max(0, point.wall_ns - sum(point.stages.values()))
     return replace(point, stages={**point.stages, UNACCOUNTED: rest}) if point.stages else point
 
@@ -146,7 +143,6 @@ def _alike(
 
 
 def _are_near(before: Sequence[Sample], after: Sequence[Sample]) -> bool:
-    """Tell whether both have one size, which differs a little at most."""
     sides = [{sample.size_bytes for sample in samples} for samples in (before, after)]
     sizes = [size for side in sides for size in side if size is not None]
     if not len(sides[0]) == len(sides[1]) == 1 or len(sizes) < len(sides):
@@ -203,7 +199,6 @@ def same_code(before: str, after: str) -> bool:
 
 
 def _as_written(code: str) -> str:
-    """Return code as Python itself writes it, so that blanks make no difference."""
     with suppress(SyntaxError, ValueError, RecursionError):
         return ast.unparse(ast.parse(code.strip()))
     return " ".join(code.split())
@@ -239,7 +234,6 @@ def check_kinds(before: Trace | Sweep, after: Trace | Sweep, remedy: str) -> Non
 
 
 def _kind(doc: Trace | Sweep) -> str:
-    """Return what a document is of, with its article."""
     if isinstance(doc, Sweep) and (doc.kind in _SWEEPS or {p.variant for p in doc.points} - _CODE):
         return _SWEEPS.get(doc.kind, "a round trip")
     return "a Dask computation" if is_of_dask(doc) else "runs of code"

@@ -128,14 +128,12 @@ def _normal_cut(middle: float, spread: float, alpha: float) -> int:
 
 
 def _exact_cut(ways: tuple[int, ...], alpha: float) -> int:
-    """Return how many of the smallest values are together no more likely than half of alpha."""
     total = sum(ways)
     return sum(1 for so_far in accumulate(ways) if so_far <= alpha / 2 * total)
 
 
 @cache
 def _mann_whitney(before: int, after: int) -> tuple[int, ...]:
-    """Return in how many orders of the runs each value of U comes about."""
     if before == 0 or after == 0:
         return (1,)
     ways = [0] * (before * after + 1)
@@ -188,7 +186,6 @@ def machine_between(before: Trace | Sweep, after: Trace | Sweep) -> Machine | No
 
 
 def _quick_and_slow_ns(times: Sequence[int]) -> tuple[float, float]:
-    """Return where the quick tenth ends, and the slow one begins, ns."""
     ordered, count = sorted(times), len(times)
     return max(1.0, ordered[int(_TENTH * count)]), max(1.0, ordered[int((1 - _TENTH) * count)])
 

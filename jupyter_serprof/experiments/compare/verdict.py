@@ -153,7 +153,6 @@ def _change(line: _Times, families: tuple[int, int], machine: statistics.Machine
 
 
 def _over_machine(change: Change, line: _Times, machine: statistics.Machine | None) -> Change:
-    """Return a change without its verdict where the machine may have changed as much."""
     if change.verdict not in {"slower", "faster"}:
         return change
     reason = samples.NO_CONTROL
@@ -163,7 +162,6 @@ def _over_machine(change: Change, line: _Times, machine: statistics.Machine | No
 
 
 def _one_sided(change: Change) -> Change:
-    """Return the change of a stage that only one side has, or has in most runs only."""
     if change.before_ns is not None and change.after_ns is not None:
         return replace(change, reason="only in some of the runs")
     if change.before_ns is None and change.after_ns is None:
@@ -206,7 +204,6 @@ def _doubt(line: _Times, shown: statistics.Shift, family: int) -> str:
 
 
 def _noise_share(matches: Sequence[samples.Match], *, is_paired: bool) -> float | None:
-    """Return A against A of the wall times of now, of the noisiest point."""
     sides = [found.after for found in matches]
     sides += [found.before for found in matches] if is_paired else []
     known = [statistics.noise([run.wall_ns for run in side.runs]) for side in sides]

@@ -164,7 +164,6 @@ def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
 
 
 def _summary(sweep: Sweep, headline: str) -> Summary:
-    """Add what helps to read the picture, and what stands behind it."""
     begun = {point.variant for point in sweep.points}
     used = [one.key for one in sweep.variants if one.state == "ok" and one.key in begun]
     warm = [_warm_walls(sweep, key) for key in used]
@@ -216,7 +215,6 @@ def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
 
 
 def _found(sweep: Sweep) -> Iterator[tuple[str, Finding]]:
-    """Yield the findings of the warm traces, each with the variant of its trace."""
     for entry in sweep.traces:
         for finding in () if entry.cold else findings_for(entry.trace, sweep.name):
             if finding.rule not in _COLD_RULES and (entry.variant, finding.rule) not in _BY_ITSELF:

@@ -118,7 +118,6 @@ def _duration_ns(call: Callable[[], object]) -> int:
 
 
 def _work() -> Mapping[str, Callable[[], object]]:
-    """Return the three kinds of work on data of their own."""
     rows = [
         {f"{number}-{at}": (at + 0.5 if number % 2 else at * 1000) for at in range(_KEYS)}
         for number in range(_DICTS)

@@ -129,7 +129,6 @@ class PassSweep:
         raise NotImplementedError
 
     def _visit(self, visit: Visit) -> Steps:
-        """Run what is still to run at a size, take it out of the visit, and yield."""
         raise NotImplementedError
 
     def _visits_s(self, visits: Sequence[Visit]) -> float | None:
@@ -202,7 +201,6 @@ class PassSweep:
         )
 
     def _wants_pass(self) -> bool:
-        """Tell whether another pass follows the latest one."""
         again = [Visit(0, at, keys) for at, keys in self._record.open_keys().items()]
         return bool(again) and self._passes.follows(lambda: self._visits_s(again) or 0.0)
 

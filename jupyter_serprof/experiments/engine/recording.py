@@ -184,7 +184,6 @@ def _dask_loops() -> set[int | None]:
 
 
 def _with_culprits(trace: Trace, culprits: Sequence[Culprit]) -> Trace:
-    """Tell of the last span that failed which parts of its value could not be pickled."""
     failed = [at for at, span in enumerate(trace.spans) if "error" in (span.details or {})]
     spans = list(trace.spans)
     for at in failed[-1:]:

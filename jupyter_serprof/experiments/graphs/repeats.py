@@ -106,7 +106,6 @@ class GraphRepeats(Repeats):
         return trace
 
     def _note_machines(self, clients: Iterable[Any]) -> None:
-        """Ask in the first run, outside of its recording, where the workers are."""
         if not self.traces:
             self.is_here = self.is_here and all(map(is_here, clients))
 

@@ -174,7 +174,6 @@ class GraphStages(Once):
             self._wait(self._made)
 
     def _run_here(self, collections: Sequence[Any], *, has_results: bool) -> None:
-        """Use a local scheduler, which runs in this call and cannot be told to stop."""
         __tracebackhide__ = True
         if self.timeout_s is not None:
             message = (

@@ -171,7 +171,6 @@ def list_collections(namespace: Mapping[str, object]) -> list[Listed]:
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
-    """Stand for a scheduler while something is only looked at."""
     raise NotImplementedError
 
 

@@ -127,7 +127,6 @@ def _array_forms(array: Any, name: str) -> Iterator[Offer]:  # noqa: ANN401  (an
 
 
 def _is_plain(values: Any) -> bool:  # noqa: ANN401  (an iterable)
-    """Tell whether all are numbers of one type that an array gives back as they are."""
     kinds = {type(value) for value in values}
     return kinds in ({float}, {bool}) or (kinds == {int} and all(v in _INT64 for v in values))
 
@@ -156,7 +155,6 @@ def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
 
 
 def _sequence_rows(value: Sequence[Sequence[Any]], name: str) -> Iterator[Offer]:
-    """Offer one array of numbers of one type, or else columns, where rows are alike."""
     kind, like, wide = type(value[0]), type(value), len(value[0])
     if not 0 < wide <= _COLUMNS or any(type(r) is not kind or len(r) != wide for r in value):
         return
@@ -175,7 +173,6 @@ def _sequence_rows(value: Sequence[Sequence[Any]], name: str) -> Iterator[Offer]
 
 
 def _row_forms(value: Sequence[dict[Any, Any]], name: str) -> Iterator[Offer]:
-    """Offer columns, where all rows have the same keys in the same order."""
     keys = list(value[0])
     if not 0 < len(keys) <= _COLUMNS or not all(map(is_literal, keys)):
         return
@@ -186,7 +183,6 @@ def _row_forms(value: Sequence[dict[Any, Any]], name: str) -> Iterator[Offer]:
 
 
 def _columns_line(name: str, numbers: Sequence[Any], others: Sequence[Any]) -> str:
-    """Return the line that makes arrays of columns of numbers, and lists of the others."""
     column = f"[row[key] for row in {name}]"
     if not numbers:
         return f"{name} = {{key: {column} for key in {name}[0]}}"

@@ -141,7 +141,6 @@ class DaskTryout(Trials):
         return Sides(calls, _checked, prepare_ns, cold, partial(found_values.release, made))
 
     def _trip(self, graph: Mapping[Any, Any], *, gathers: bool = False) -> Trip:
-        """Compute the graph under keys of its own, wait and release."""
         __tracebackhide__ = True
         renamed, keys = _renamed(graph, self._outputs)
         watch = Watch()
@@ -162,7 +161,6 @@ class DaskTryout(Trials):
 
 
 def _result_bytes(dask_scheduler: Any, keys: list[Any]) -> int:  # noqa: ANN401
-    """Ask the scheduler how large results are."""
     tasks = (dask_scheduler.tasks.get(key) for key in keys)
     return sum(task.nbytes for task in tasks if task is not None and task.nbytes > 0)
 
@@ -214,7 +212,6 @@ def materialized(collection: Any) -> dict[Any, Any]:  # noqa: ANN401
 
 
 def _renamed(graph: Mapping[Any, Any], wanted: list[Any]) -> tuple[dict[Any, Any], list[Any]]:
-    """Return the graph under new keys, and the new names of those that are wanted."""
     # A cluster forgets a key some time after its release, and warns of another task of that key;
     # and what the user has computed under the old keys would be taken for the result.
     from dask.utils import key_split
@@ -254,7 +251,6 @@ def _bytes_of(value: object) -> int:
 
 
 def _arguments(task: Any) -> Iterator[Any]:  # noqa: ANN401
-    """Yield the plain arguments of a task of today's Dask, of those inside it too."""
     # Other entries of a graph have none.
     from dask._task_spec import DataNode, GraphNode, Task
 
@@ -268,7 +264,6 @@ def _arguments(task: Any) -> Iterator[Any]:  # noqa: ANN401
 
 
 def _replaced(graph: Mapping[Any, Any], instead: Mapping[int, Any]) -> dict[Any, Any]:
-    """Return the graph whose tasks have other arguments in place of some objects."""
     from dask._task_spec import DataNode, NestedContainer, Task
 
     def other(argument: Any) -> Any:  # noqa: ANN401

@@ -150,7 +150,6 @@ class Trials:
         self.is_done = True
 
     def _try(self, at: int, end_s: float) -> Steps:
-        """Try one remedy until so much of the budget is left."""
         __tracebackhide__ = True
         if at == self._begun:
             if at:
@@ -174,7 +173,6 @@ class Trials:
         return [trial for trial, _ in (self._found or ())[: self._begun]]
 
     def _look(self) -> Sequence[Attempt]:
-        """Return what applies."""
         raise NotImplementedError
 
     @property
@@ -224,7 +222,6 @@ def _averaged(call: Callable[[], Trip], loops: int) -> Trip:
 
 
 def _emptied(trip: Trip) -> Trip:
-    """Return a trip without what came back."""
     return trip._replace(result=None)
 
 

@@ -131,7 +131,6 @@ class Tryout(Trials):
         return PickleWay(self._block, by_value=self._now in _BY_VALUE, **changed)
 
     def _candidates(self) -> list[Candidate]:
-        """Return what applies, by what the value is and holds, and how it goes now."""
         if self._now == "ray":
             return list(self._form_candidates(through_ray))
         is_beside, large = self._now.endswith("out-of-band"), self._large_bytes
@@ -156,7 +155,6 @@ class Tryout(Trials):
         return Candidate(Trial(key, now, code or self._line(key)), before, after, form)
 
     def _form_candidates(self, now: Send) -> Iterator[Candidate]:
-        """Send the forms that the value may have, as it goes now."""
         for form in forms_of(self._value, variable(self._name)):
             yield self._against_now(form.key, now, now, form, form.line)
             if form.key == "contiguous" and self._now in ("pickle", "pickle4", "cloudpickle"):

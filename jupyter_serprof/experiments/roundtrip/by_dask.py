@@ -114,10 +114,7 @@ def _client() -> Any:  # noqa: ANN401  (a distributed.Client or None)
 
 
 def _serialize(protocol: Any, value: object) -> tuple[dict[str, Any], Sequence[Any]]:  # noqa: ANN401
-    """Serialize as for a worker; an error names the type only, and nothing is logged of the value.
-
-    Raises ``TypeError``: If no family can take the value.
-    """
+    """Serialize as for a worker; an error names the type only, nothing is logged of the value."""
     with _silent("distributed.protocol.pickle"):
         try:
             header, frames = protocol.serialize(value, on_error="raise")

@@ -86,7 +86,6 @@ def _array_refusal(value: Any) -> str:  # noqa: ANN401  (an array)
 
 
 def _arrow_ways(value: Any) -> tuple[Callable[[Any], None], Callable[[Any], object]]:  # noqa: ANN401
-    """Return how to write a value into a sink, and how to read it from a source."""
     import pyarrow as pa
 
     if is_exactly_of(value, "numpy", "ndarray"):

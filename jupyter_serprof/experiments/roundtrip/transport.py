@@ -64,10 +64,8 @@ class Transport:
         return ""
 
     def refuses(self, value: object) -> str:  # noqa: ARG002  (it decides by the value)
-        """Return why it does not take this kind of value, one sentence; "" if it does.
-
-        Asked once, after `state` was ``ok`` and before `prepare`; never sends anything.
-        """
+        """Return why it does not take this kind of value, one sentence; "" if it does."""
+        # Asked once, after `state` was ``ok`` and before `prepare`; never sends anything.
         return ""
 
     def prepare(self, value: object) -> None:
@@ -111,10 +109,8 @@ class TransportRuns(Runs):
     _bare_ns: float = math.inf
 
     def run(self, transport: Transport, value: object, *, detail: bool) -> tuple[Trace, object]:
-        """Run once more: cold the first time; then one alone, which tells how many fit together.
-
-        Gives the recording of a single run, or of the last ones, and what came back.
-        """
+        """Run once more: cold the first time; then one alone, which tells how many fit together."""
+        # Gives the recording of a single run, or of the last ones, and what came back.
         __tracebackhide__ = True
         loops = self.loops or 1
         trace, result = self._recorded(transport, value, loops, detail=detail)

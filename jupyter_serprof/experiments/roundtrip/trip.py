@@ -143,7 +143,6 @@ class RoundTrip:
         return self._budget.during(self._passes())
 
     def _passes(self) -> Steps:
-        """Run all transports pass by pass, there and back again."""
         # In turns, so that a machine that slows down meanwhile makes no transport the slower one.
         __tracebackhide__ = True
         self._is_stopped = False
@@ -211,7 +210,6 @@ class RoundTrip:
         return with_findings(made_here(sweep, self._latest, left_out), summarize_sweep)
 
     def _left_out(self) -> Iterator[str]:
-        """Yield one sentence about the warm runs for which there was no time."""
         most, missing = ROUND_TRIP.most, dict[int, list[str]]()
         for each in self._transports:
             if self._variants[each.key].state == "ok":

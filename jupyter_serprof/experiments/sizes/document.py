@@ -114,7 +114,6 @@ class SizeRecord(SweepRecord[Cell]):
         )
 
     def _results(self, cells: Sequence[Cell]) -> list[str]:
-        """Say what came back otherwise than it went, and where another kind of result did."""
         last = str(cells[-1].checked["result"]) if cells else ""
         other = {cell.parameter: str(cell.checked["result"]) for cell in cells}
         others = {at: result for at, result in other.items() if result != last}

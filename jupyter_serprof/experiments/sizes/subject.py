@@ -321,7 +321,6 @@ def _row_count(value: Any) -> int | None:  # noqa: ANN401
 
 
 def _estimated(value: Any, rows: int | None) -> int | None:  # noqa: ANN401
-    """Return about how large a long list of plain objects is when it is pickled."""
     if rows is None or not isinstance(value, list | tuple):
         return None
     sample = value[:_SAMPLE]

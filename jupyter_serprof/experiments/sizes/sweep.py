@@ -181,7 +181,6 @@ class SizeSweep(PassSweep):
         return value
 
     def _too_much(self, parameter: float) -> str:
-        """Return why a size should not even be made."""
         sizes = {at: float(size) for at, size in self._record.sizes.items() if size}
         size = expected(sizes, parameter)
         if size is None and self._is_bytes:

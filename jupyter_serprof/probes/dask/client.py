@@ -123,7 +123,6 @@ _LEVELS = ("client", "client only", "scheduler", "scheduler and workers")
 
 
 def _note_graph(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    """Note whose graph it is, its size in layers, and what tells it apart."""
     client, expr = args[0], args[1] if len(args) > 1 else kwargs["expr"]
     keys = list(result)
     stopped.UNSENT.difference_update(keys if stopped.UNSENT else ())
@@ -142,7 +141,6 @@ def _last_layer(graph: Any) -> str:  # noqa: ANN401
 
 
 def _computed(graphs: Iterable[Any]) -> dict[str, frozenset[str]]:
-    """Return the layers that are computed, and what each depends on."""
     # What Dask fuses into one task later has a name of its own in each computation; these have not.
     # A collection that is kept on the cluster is futures.
     futures = sys.modules["distributed"].Future
@@ -221,7 +219,6 @@ class DaskProbe(Probe):
         return [replace(sending, before=self._meet), *others, *closing]
 
     def _meet(self, args: Any, kwargs: Any) -> tuple[Any, Any, None]:  # noqa: ANN401
-        """Send agents to the cluster of a client that was made during the recording."""
         client = args[0]
         with self._meeting:  # graphs may be sent by several threads
             if not any(client in cluster.clients for cluster in self._clusters):
@@ -230,7 +227,6 @@ class DaskProbe(Probe):
         return args, kwargs, None
 
     def _leave(self, args: Any, kwargs: Any) -> tuple[Any, Any, None]:  # noqa: ANN401
-        """Fetch what the agents noted before a cluster, or the last client of one, is gone."""
         for cluster in self._clusters:
             others = [client for client in cluster.clients if client.status != "closed"]
             where = {client.scheduler.address for client in others if client.scheduler}
@@ -240,7 +236,6 @@ class DaskProbe(Probe):
         return args, kwargs, None
 
     def _note_frames(self, token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG002
-        """Note in-band and out-of-band bytes, and hold the graph if it is a large one."""
         frames = (result[0], *result[1])
         sizes = [getattr(frame, "nbytes", None) or len(frame) for frame in frames]
         graph = getattr(args[0], "data", None)
@@ -374,7 +369,6 @@ def _drop_pickles(run: Page, loops: set[int]) -> None:
 
 
 def _name_collections(run: Page, cluster: Cluster, suffix: str) -> None:
-    """Give garbage collections on the thread of a scheduler in this process to that scheduler."""
     report = cluster.scheduler.report
     if report is None or report["pid"] != os.getpid():
         return
@@ -386,7 +380,6 @@ def _name_collections(run: Page, cluster: Cluster, suffix: str) -> None:
 
 
 def _move_to_loop(run: Page) -> None:
-    """Put what runs on the client's event loop on one lane."""
     for draft in run.drafts:
         if draft.role in {"dask.gather", "dask.scatter"} and draft.lane != MAIN_LANE:
             draft.lane, draft.parent = LOOP_LANE, None

@@ -96,7 +96,6 @@ def find_sent(run: Page) -> list[SentGraph]:
 
 
 def _number(ordered: Iterable[SentGraph]) -> None:
-    """Give graphs their numbers, and what each has of those before."""
     before: set[str] = set()
     for number, entry in enumerate(ordered):
         entry.draft.details["computation"] = number

@@ -77,7 +77,6 @@ def _facts(looks: Looks, caller: str, silent_s: float) -> LiveFacts:
 
 
 def _why(looks: Looks, silent_s: float) -> Iterator[str]:
-    """Yield what keeps tasks from ending, the surest first."""
     seen = looks.seen
     if silent_s > _BUSY_S:
         yield f"the scheduler is busy: it has not answered for {seconds_text(silent_s)}"

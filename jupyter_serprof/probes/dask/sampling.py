@@ -99,7 +99,6 @@ class StackReader:
         return _dask_call(above[dask:])
 
     def _above_the_base(self, frame: FrameType | None) -> list[_Kind]:
-        """Return the frames that may be the user's, from the outside in."""
         # The first is the one that began to record: our own frames were above it then, and are
         # gone. A frame's address may be used again, but hardly for the same code while the frames
         # below it are the same.
@@ -120,7 +119,6 @@ class StackReader:
 
 
 def _called(above: Sequence[_Kind]) -> str:
-    """Return the name of the function that the cell called."""
     name = above[0].name if above else ""
     return YOUR_CODE if not name or "<" in name else name
 

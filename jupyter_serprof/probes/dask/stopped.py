@@ -108,7 +108,6 @@ def still_left(client: Any) -> list[Any]:  # noqa: ANN401  (a Client)
 
 
 def _line(client: Any, call: str) -> str:  # noqa: ANN401  (a Client)
-    """Return a line that calls a client, whatever variables there are."""
     caller = name_of(client)
     made = "" if variables().get(caller) is client else "client = distributed.get_client(); "
     line = f"{made}{'await ' * bool(client.asynchronous)}{caller}.{call}"

@@ -65,7 +65,6 @@ def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
 
 
 def _cut_envelopes(run: Page, where: _Places) -> None:
-    """Leave out of what takes a graph in the time in which it waits for helper or loop."""
     lane, helper = where.scheduler(SCHEDULER), where.scheduler(OFFLOAD)
     waits = (d for d in run.drafts if d.lane == helper or (d.lane, d.stage) == (lane, _BLOCKED))
     helped = sorted((draft.start, draft.end) for draft in waits)
@@ -269,7 +268,6 @@ def _size_transfers(where: _Places, address: str, report: Mapping[str, Any]) -> 
 
 
 def _add_loop(where: _Places, station: Station, lane: int, wires: JoinedBlocks) -> None:
-    """Add what a worker's event loop did, on its own clock."""
     report, moved = station.report or {}, -station.offset_ns
     for entry in report["blocks"]:
         index, stage, name, start, end, size, count, _ = entry

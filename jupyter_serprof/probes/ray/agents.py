@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -29,7 +29,7 @@ from jupyter_serprof.probes.ray.arrivals import Arrivals, Pulls
 from jupyter_serprof.probes.shipping import Shipped, shipped
 
 #: Each module after those that it imports.
-_PARTS = ("", "notes", "contact", "post", "hooks", "generators")
+_PARTS = ("", "notes", "contact", "post", "hooks", "generators", "copies", "meter", "watch")
 _SWITCH = "SERPROF_RAY_AGENT"
 OFF = f"{_SWITCH}=0 keeps it away"
 #: No recording lasts longer for the agents, ns; its end is looked for so often, s.
@@ -110,15 +110,13 @@ class Notes:
 
         ``ahead``: By how much the clock of the day of a worker's node is ahead of ours, ns.
         """
-        ledger, here = Ledger(), bridge()["boot"]
+        ledger = Ledger()
         for report in reports:
-            # On one machine it is the same clock.
-            is_here = bool(report["boot"]) and report["boot"] == here
+            is_here = bool(report["boot"]) and report["boot"] == bridge()["boot"]
             node = report.get("node", "")
             self.nodes |= dict.fromkeys(report["taken"], node)
             self.away |= set() if is_here else {node}
-            away = report["bridge"] - ahead(next(iter(report["taken"])))
-            ledger.add(report if is_here else moved(report, away))
+            ledger.add(moved(report, _behind(report, ahead(next(iter(report["taken"]))))))
             if report["failures"]:
                 self.troubles.append(f"an agent could not note {report['failures']} events")
             if missing := report["missing"]:
@@ -139,8 +137,16 @@ class Notes:
             known[:] = known[0] + often, known[1] + took, max(known[2], most), known[3] + size
 
 
-def moved(report: Mapping[str, Any], by: int) -> dict[str, Any]:
+def _behind(report: Mapping[str, Any], ahead: int) -> int:
+    """Return by how much the clock of a report is behind ours; on one machine it is the same."""
+    is_here = report["boot"] and report["boot"] == bridge()["boot"]
+    return 0 if is_here else int(report["bridge"]) - ahead
+
+
+def moved(report: Mapping[str, Any], by: int) -> Mapping[str, Any]:
     """Return what a report tells of tasks, all times later by some ns."""
+    if by == 0:
+        return report
     kept, windows = [], []
     for *known, loading, begin, body, returned, end, spans, dropped, sums in report["kept"]:
         times = (loading and loading + by, begin + by, body + by, returned + by, end + by)
@@ -179,7 +185,7 @@ class Agents:
             home = worker.current_cluster_and_job
             if home not in self.contacts:
                 self.contacts[home] = _brought(worker)
-                self.arrivals.begin(worker)
+                self.arrivals.begin(self.contacts[home])
             return self.contacts[home]
 
     def fail(self, error: Exception) -> None:
@@ -207,16 +213,21 @@ class Agents:
     def notes(self, run: Page) -> Notes:
         """Return what the agents have noted until now, by the clock of a run."""
         found = Notes(troubles=list(self.troubles), is_awaited=bool(self.contacts))
-        found.pulls = self.arrivals.pulls
         reports = []
+        ahead: Callable[[bytes], int] = lambda worker: (  # noqa: E731
+            run.wall_offset + run.clocks.get(worker, (0, 0))[0]
+        )
         for contact in self.contacts.values():
             for at, packed in self._reports(contact):
-                kind, _, node = at.removeprefix(contact.key + b":").partition(b":")
-                if kind == b"notes":
-                    reports.append(marshal.loads(packed) | {"node": node.hex()})  # noqa: S302
+                kind, _, who = at.removeprefix(contact.key + b":").partition(b":")
+                if kind == b"watch":
+                    self.arrivals.take(who, packed, partial(_behind, ahead=ahead(who)))
+                elif kind == b"notes":
+                    reports.append(marshal.loads(packed) | {"node": who.hex()})  # noqa: S302
                 elif kind == b"failed":
                     found.troubles.append(f"{packed.decode()} in a worker")
-        found.add(reports, lambda worker: run.wall_offset + run.clocks.get(worker, (0, 0))[0])
+        found.add(reports, ahead)
+        found.pulls = self.arrivals.all_seen().pulls
         return found
 
     def _reports(self, contact: Contact) -> list[tuple[bytes, bytes]]:
@@ -321,7 +332,7 @@ meet_actor = _meeting(lambda contact, args, _: contact.meet_actor(args[0]))
 
 def note_given(task: bytes | None, args: Any, kwargs: Any) -> bytes | None:  # noqa: ANN401
     """Note which objects a task takes that was submitted just now; return the task."""
-    met(lambda _: _CURRENT[0].arrivals.note(task, args, kwargs))
+    met(lambda _: _CURRENT[0].arrivals.copies.note(task, args, kwargs))
     return task
 
 

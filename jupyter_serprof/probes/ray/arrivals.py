@@ -1,72 +1,134 @@
 """Arrivals: when the objects that tasks take came to a node, and what else came there meanwhile.
 
-The owner of an object knows where its copies are. On the road of a task the last argument that came
-is the end of its pull; the bytes that came to the node before that say when it began, and whether
-others were in front. Source: Ray 2.60.0, _raylet.pyx: CoreWorker.get_local_object_locations, which
-asks nobody; before, the owner is asked, which is mostly this process.
+On the road of a task the last argument that came is the end of its pull; the bytes that came to the
+node before that say when it began, and whether others were in front. Who owns an object sees it
+come, and each machine has a meter: this program, and workers wherever tasks run (`agent.watch`).
 """
 
+import marshal
 import sys
-import time
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from math import inf
+from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any, NamedTuple
 
 from jupyter_serprof.capture.recorder import OWN_THREADS
 from jupyter_serprof.probes.held import variables
-from jupyter_serprof.probes.ray.agent.meter import Meter
-from jupyter_serprof.probes.ray.agent.notes import clock
+from jupyter_serprof.probes.ray.agent.contact import RPC_S, SPACE, Contact
+from jupyter_serprof.probes.ray.agent.copies import Copies, places_of
+from jupyter_serprof.probes.ray.agent.meter import Meter, SpillFile
+from jupyter_serprof.probes.ray.agent.watch import DOORS, seat_of
 from jupyter_serprof.probes.ray.alive import own_state, pending_tasks
 
-#: Copies are asked for so often, s, and for no more than this part of the time; of so many objects.
-_SOONEST_S, _PART, _MOST_OBJECTS = 0.002, 50, 1_000
-#: Of more tasks it is not known which arguments they have.
-_MOST_TASKS = 20_000
 #: Others are in front where the node gets so much of the bytes that it gets in a pull, per second.
 #: What is shorter is between two looks at the counters, ns.
 _BUSY, _BLURRED_NS = 0.5, 40_000_000
 _PULL, _QUEUE = "ray.arguments.pull", "ray.arguments.queue"
+_RESTORE = "ray.arguments.restore"
 
 
 class Leg(NamedTuple):
-    """A stage and its time, on the clock of the recorder, ns; of a pull, its bytes and variable."""
+    """A stage and its time, on the clock of the recorder, ns; of a pull, its bytes and variable.
+
+    And what the link of the node that it came to can, bytes per second, where that is known.
+    """
 
     stage: str
     start: int
     end: int
     size_bytes: int | None = None
     what: str = ""
+    link: int | None = None
 
 
 #: From a task, its node, and begin and end of a time: what came there meanwhile that it takes.
 Pulls = Callable[[bytes, str, int, int], Sequence[Leg]]
 
 
+@dataclass(slots=True)
+class Sightings:
+    """What was seen of objects on their way, by all who saw some of it.
+
+    ``given``: By task, the objects that it takes.
+    ``came``: By object and node, when a copy was first seen there; ``sizes`` of objects.
+    ``series``: By node, (when, bytes that had come until then); ``links``: what its link can.
+    ``files``: Files of spilled objects that were written and read.
+    """
+
+    given: dict[bytes, Sequence[bytes]] = field(default_factory=dict)
+    came: dict[tuple[bytes, str], int] = field(default_factory=dict)
+    sizes: dict[bytes, int] = field(default_factory=dict)
+    series: dict[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    links: dict[str, int | None] = field(default_factory=dict)
+    files: list[SpillFile] = field(default_factory=list)
+
+    def add(self, told: Mapping[str, Any]) -> None:
+        """Add what one of them told; of a node all bytes and files are told by who saw most."""
+        self.given.update(told["given"])
+        self.links.update(told["links"])
+        self.sizes.update((one, size) for one, size in told["sizes"].items() if size)
+        for key, at in told["came"].items():
+            self.came[key] = min(at, self.came.get(key, at))
+        for node, series in told["series"].items():
+            self.series[node] = max(series, self.series.get(node, ()), key=_count)
+        known = {file.node for file in self.files}
+        self.files += [SpillFile(*file) for file in told["files"] if file[0] not in known]
+
+    def pulls(self, task: bytes, node: str, start: int, end: int) -> list[Leg]:
+        """Return the parts of a time in which arguments of a task came to its node, in order."""
+        # What is in front of them is told where the bytes are counted that came to the node.
+        idents = self.given.get(task, ())
+        came = [(self.came.get((one, node), 0), self.sizes.get(one, 0)) for one in idents]
+        came = [each for each in came if start < each[0] and each[1]]
+        restored = list(self._restored(idents, node, start, end))
+        if restored or not came:
+            return restored
+        last, size = min(end, max(at for at, _ in came)), sum(size for _, size in came)
+        series = self.series.get(node, ())
+        began = min(last, _began(series, last, size))
+        pull = Leg(_PULL, start, last, size, _name_of(idents), self.links.get(node))
+        if began - start < _BLURRED_NS:
+            return [pull]
+        is_behind = _is_busy(series, start, began, size / max(1, last - began))
+        return [Leg(_QUEUE, start, began)] * is_behind + [pull._replace(start=began)]
+
+    def _restored(self, idents: Sequence[bytes], node: str, start: int, end: int) -> Iterator[Leg]:
+        reads = [one for one in self.files if one.node == node and not one.is_written]
+        mine = [one for one in reads if start < one.start < end]
+        with suppress(Exception):  # private to Ray; or they are gone
+            spilled = places_of(idents if mine else ()).values()
+            sizes = [one["object_size"] or 0 for one in spilled if one["did_spill"]]
+            if sizes:
+                begun, over = min(one.start for one in mine), max(one.end for one in mine)
+                yield Leg(f"{_RESTORE}.start", start, begun)
+                yield Leg(_RESTORE, begun, min(over, end), sum(sizes), _name_of(idents))
+
+
 class Arrivals:
     """What came to which node while something records, by where the copies of objects are."""
 
     def __init__(self) -> None:
-        #: The meters of this node, one for each cluster that the program was in.
+        #: The meters of this machine, one for each cluster that the program was in.
         self.meters: dict[Any, Meter] = {}
-        #: By task, the objects that it takes; those of which it is not over.
-        self._given: dict[bytes, tuple[bytes, ...]] = {}
-        self._open: dict[bytes, tuple[bytes, ...]] = {}
-        #: By object and node, when a copy was first seen there; sizes.
-        self._seen: dict[tuple[bytes, str], int] = {}
-        self._sizes: dict[bytes, int] = {}
-        self._is_one, self.node = False, ""
+        self.copies, self.node = Copies(pending_tasks), ""
+        #: What workers saw, by their ids, on the clock of the recorder.
+        self.far: dict[bytes, Mapping[str, Any]] = {}
 
-    def begin(self, worker: Any) -> None:  # noqa: ANN401  (Ray has no types here)
-        """Begin to measure in a cluster, on the node of this program."""
-        self.node = worker.current_node_id.hex()
-        meter = Meter(worker.node.get_session_dir_path(), self._look)
-        self.meters[worker.current_cluster_and_job] = meter
-        self._asking = Thread(target=self._ask, args=(meter,), name="serprof-ray", daemon=True)
-        self._asking.start()
-        OWN_THREADS.update((meter.thread.ident or 0, self._asking.ident or 0))
+    def begin(self, contact: Contact) -> None:
+        """Begin to measure in a cluster, on the machine of this program."""
+        self.node = contact.worker.current_node_id.hex()
+        meter = Meter(contact.worker.node.get_session_dir_path(), self.copies.look)
+        meter.seat, self.copies.wake, self.meters[contact.home] = (
+            seat_of(contact.key),
+            meter.wake,
+            meter,
+        )
+        asking = Thread(target=self._ask, args=(contact, meter), name="serprof-ray", daemon=True)
+        asking.start()
+        self._asking = asking
+        OWN_THREADS.update((meter.thread.ident or 0, asking.ident or 0))
 
     def stop(self) -> None:
         """Measure no longer; nothing of Ray is asked after that."""
@@ -80,87 +142,61 @@ class Arrivals:
         what, meters = "bytes between nodes and files of spilled objects", self.meters.values()
         return [f"{what} ({why})" for why in {one.trouble for one in meters} if why]
 
-    def note(self, task: bytes | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Note which objects a task takes that was submitted by a call with such arguments."""
-        if task is None or self._is_one or len(self._given) >= _MOST_TASKS:
-            return
-        kind = sys.modules["ray"].ObjectRef
-        given = dict(zip(("self", "args", "kwargs"), args, strict=False), **kwargs)
-        values = (*(given.get("args") or ()), *(given.get("kwargs") or {}).values())
-        if idents := tuple(bytes(one.binary()) for one in values if type(one) is kind):
-            is_first, self._given[task], self._open[task] = not self._open, idents, idents
-            for meter in self.meters.values() if is_first else ():
-                meter.wake()
-
-    def _ask(self, meter: Meter) -> None:
+    def _ask(self, contact: Contact, meter: Meter) -> None:
         with suppress(Exception):  # private to Ray: nothing is counted then
             nodes = [one for one in own_state().node_table() if one["Alive"]]
-            self._is_one, at = len(nodes) == 1, ("NodeManagerAddress", "ObjectManagerPort")
-            meter.count({(one[at[0]], one[at[1]]): one["NodeID"] for one in nodes})
+            at = "NodeManagerAddress", "ObjectManagerPort"
+            doors = {(one[at[0]], one[at[1]]): one["NodeID"] for one in nodes}
+            self.copies.is_one = len(nodes) == 1
+            meter.count(doors, self.node)
+            packed, gcs = marshal.dumps(doors), contact.worker.gcs_client
+            gcs.internal_kv_put(contact.key + DOORS, packed, True, SPACE, timeout=RPC_S)  # noqa: FBT003
 
-    def _look(self) -> float:
-        """See where the arguments of tasks are that are not over; return when to look again, s."""
-        if not self._open or self._is_one:
-            self._open.clear()
-            return inf
-        start, pending, ours = time.monotonic(), pending_tasks(), list(self._open)
-        idents = {each for task in ours for each in self._open[task]}
-        for ident, told in places_of(list(idents)[:_MOST_OBJECTS]).items():
-            self._sizes[ident] = told["object_size"] or 0
-            for node in told["node_ids"]:
-                self._seen.setdefault((ident, node), clock())
-        for task in set(ours) - pending:
-            del self._open[task]
-        return max(_SOONEST_S, _PART * (time.monotonic() - start))
+    def take(self, worker: bytes, packed: bytes, moved: Callable[[Mapping[str, Any]], int]) -> None:
+        """Take what a worker saw, in the place of what it told before."""
+        told = marshal.loads(packed)  # noqa: S302  (ours)
+        by = moved(told)
+        told["came"] = {key: at + by for key, at in told["came"].items()}
+        for series in told["series"].values():
+            series[:] = [(at + by, count) for at, count in series]
+        told["files"] = [(node, a + by, b + by, *more) for node, a, b, *more in told["files"]]
+        self.far[worker] = told
 
-    def pulls(self, task: bytes, node: str, start: int, end: int) -> list[Leg]:
-        """Return the parts of a time in which arguments of a task came to its node, in order."""
-        # What is in front of them is told where the bytes are counted that came to the node.
-        idents = self._given.get(task, ())
-        came = [(self._seen.get((one, node), 0), self._sizes.get(one, 0)) for one in idents]
-        if not (came := [each for each in came if start < each[0] and each[1]]):
-            return []
-        last, size = min(end, max(at for at, _ in came)), sum(size for _, size in came)
-        began = min(last, self._began(node, last, size))
-        name = next((n for n, value in variables().items() if _ident_of(value) in idents), "")
-        if began - start < _BLURRED_NS:
-            return [Leg(_PULL, start, last, size, name)]
-        is_behind = self._is_busy(node, start, began, size / max(1, last - began))
-        return [Leg(_QUEUE, start, began)] * is_behind + [Leg(_PULL, began, last, size, name)]
+    def all_seen(self) -> Sightings:
+        """Return what was seen until now, here and by workers."""
+        seen = Sightings()
+        for meter in self.meters.values():
+            seen.add(meter.facts(self.copies))
+        for told in self.far.values():
+            seen.add(told)
+        return seen
 
-    def _began(self, node: str, end: int, size: int) -> int:
-        """Return when the last bytes began to come that had come to a node; 0: not known."""
-        series = self._series(node)
-        return _at([(y, x) for x, y in series], _at(series, end) - size) if series else 0
 
-    def _is_busy(self, node: str, start: int, end: int, rate: float) -> bool:
-        series = self._series(node)
-        came = _at(series, end) - _at(series, start) if series else 0
-        return came >= _BUSY * rate * (end - start)
+def _name_of(idents: Sequence[bytes]) -> str:
+    return next((name for name, value in variables().items() if _ident_of(value) in idents), "")
 
-    def _series(self, node: str) -> Sequence[tuple[int, int]]:
-        known = (meter.wire.series.get(node, ()) for meter in self.meters.values() if meter.wire)
-        return max(known, key=len, default=())
+
+def _count(series: Sequence[tuple[int, int]]) -> int:
+    return series[-1][1] if series else -1
+
+
+def _began(series: Sequence[tuple[int, int]], end: int, size: int) -> int:
+    """Return when the last bytes began to come that had come to a node; 0: not seen."""
+    before = _at(series, end) - size if series else -1
+    return _at([(y, x) for x, y in series], before) if before >= 0 else 0
+
+
+def _is_busy(series: Sequence[tuple[int, int]], start: int, end: int, rate: float) -> bool:
+    came = _at(series, end) - _at(series, start) if series else 0
+    return came >= _BUSY * rate * (end - start)
 
 
 def _ident_of(value: object) -> bytes:
     return bytes(value.binary()) if type(value) is sys.modules["ray"].ObjectRef else b""  # type: ignore[attr-defined]
 
 
-def places_of(idents: Collection[bytes]) -> dict[bytes, Mapping[str, Any]]:
-    """Return ``node_ids``, ``did_spill`` and ``object_size`` of objects that are referred to here.
-
-    Each reference counts itself until it goes. One that skips that takes one of the user along.
-    """
-    ray, core = sys.modules["ray"], sys.modules["ray._private.worker"].global_worker.core_worker
-    refs = [ray.ObjectRef(one) for one in idents]
-    ask = getattr(core, "get_local_object_locations", None) or ray.experimental.get_object_locations
-    return {bytes(ref.binary()): told for ref, told in ask(refs).items()}
-
-
 def _at(series: Sequence[tuple[int, int]], x: int) -> int:
     """Return the value of a rising line at a place, between two of its points in proportion."""
-    # Where it does not rise, as before bytes come, the last place counts.
     right = bisect_right(series, x, key=lambda point: point[0])
     if right in {0, len(series)}:
         return series[min(right, len(series) - 1)][1]

@@ -28,6 +28,7 @@ from jupyter_serprof.probes.folding import fold_tasks
 from jupyter_serprof.probes.looks import looking
 from jupyter_serprof.probes.pickle import complete_pickles, keep_refused, pickle_places
 from jupyter_serprof.probes.ray import agents
+from jupyter_serprof.probes.ray.agent.copies import task_id
 from jupyter_serprof.probes.ray.alive import pending_tasks, silence_note, silent_processes
 from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_put
@@ -45,7 +46,7 @@ from jupyter_serprof.probes.ray.submissions import (
     told_before_leaving,
     told_of_tasks,
 )
-from jupyter_serprof.probes.ray.tasks import HIDDEN, Coverage, Left, task_id
+from jupyter_serprof.probes.ray.tasks import HIDDEN, Coverage, Left
 from jupyter_serprof.probes.ray.values import (
     MANY_OBJECTS,
     REFERENCE,
@@ -205,7 +206,6 @@ class RayDriverProbe(Probe):
             self.arm_place(Place("ray:shutdown", "ray.shutdown", before=before), recorder)
 
     def _take_along(self, recorder: Recorder, args: Any, kwargs: Any) -> tuple[Any, Any, None]:  # noqa: ANN401
-        """Read what is known of tasks before a program leaves its cluster."""
         self._left = told_before_leaving(recorder, self._agents, self._left)
         return args, kwargs, None
 
@@ -259,7 +259,10 @@ class RayDriverProbe(Probe):
         if self._agents is not None and not silent:
             seen = self._agents.arrivals
             here = {lane: seen.node for lane in run.lanes if lane.startswith("client")}
-            tell_spills(run, seen.meters.values(), {**here, **self._seen.nodes})
+            link = seen.all_seen().links.get(seen.node)
+            for draft in run.drafts if link else ():
+                draft.details |= {"link_bytes_per_s": link} if draft.stage == "ray.pull" else {}
+            tell_spills(run, seen, {**here, **self._seen.nodes})
             self._agents.forget()
 
     def level(self) -> str:

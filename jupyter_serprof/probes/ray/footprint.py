@@ -21,7 +21,8 @@ from jupyter_serprof.model import Anatomy, Finding, Part, Summary, Table, TableC
 from jupyter_serprof.model.anatomy import below
 from jupyter_serprof.model.trace import ProbeReport, Quality, Scalar
 from jupyter_serprof.model.units import code_text, counted, format_bytes, shortened
-from jupyter_serprof.probes.ray.agent.meter import SPILLS, Meter, SpillFile
+from jupyter_serprof.probes.ray.agent.meter import SPILLS, SpillFile
+from jupyter_serprof.probes.ray.arrivals import Arrivals
 from jupyter_serprof.probes.ray.holders import REASONS, Kept, Reason, kept_objects
 from jupyter_serprof.probes.ray.stores import Census, census
 
@@ -68,7 +69,6 @@ def _spilled_bytes(kept: Iterable[Kept]) -> int:
 
 
 def _objects(kept: Sequence[Kept]) -> str:
-    """Return how many objects these are, and who made them, if it is one."""
     said, makers = counted(len(kept), "object"), {one.maker for one in kept}
     [maker] = makers if len(makers) == 1 else [""]
     return f"{said}{' of' * (not maker.startswith('put'))} {maker}" if maker else said
@@ -200,7 +200,7 @@ def _finding(group: Group) -> Finding:
     return Finding("ray.objects-kept", "info", *told, because=ends)
 
 
-def tell_spills(run: Page, meters: Iterable[Meter], nodes: Mapping[str, str]) -> None:
+def tell_spills(run: Page, arrivals: Arrivals, nodes: Mapping[str, str]) -> None:
     """Tell puts and outputs for how long they waited until others were spilled; and who fills it.
 
     A file of spilled objects was written last when what needs the room went on. Source: Ray 2.60.0,
@@ -208,7 +208,7 @@ def tell_spills(run: Page, meters: Iterable[Meter], nodes: Mapping[str, str]) ->
 
     ``nodes``: On which node each lane is.
     """
-    inside, files = defaultdict[int, list[int]](list), list(_files(run, meters))
+    inside, files = defaultdict[int, list[int]](list), list(_files(run, arrivals))
     for draft in run.drafts:
         inside[id(draft.parent)].append(draft.end)
     stages = {*_STORING, "ray.restore"}
@@ -230,11 +230,10 @@ def tell_spills(run: Page, meters: Iterable[Meter], nodes: Mapping[str, str]) ->
             run.tables.append(footprint(vars(sys.modules["__main__"])).tables[0])
 
 
-def _files(run: Page, meters: Iterable[Meter]) -> Iterator[SpillFile]:
+def _files(run: Page, arrivals: Arrivals) -> Iterator[SpillFile]:
     """Yield the files that were watched, in their order; else those that are there."""
-    disks = [meter.disk for meter in meters]
-    for disk in disks:
-        yield from sorted(disk.files if disk else (), key=lambda one: one.start)
+    yield from sorted(arrivals.all_seen().files, key=lambda one: one.start)
+    disks = [meter.disk for meter in arrivals.meters.values()]
     if disks and all(disks):
         return
     node = sys.modules["ray._private.worker"].global_worker.node

@@ -25,9 +25,10 @@ from jupyter_serprof.model.live import LiveFacts, long_text, seconds_text
 from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.units import counted, format_bytes
 from jupyter_serprof.probes.held import holders, parts_of, variables
+from jupyter_serprof.probes.ray.agent.copies import task_id
 from jupyter_serprof.probes.ray.alive import asked, pending_tasks, silence_note, silent_processes
 from jupyter_serprof.probes.ray.road import name_of, names
-from jupyter_serprof.probes.ray.tasks import _reader, task_id
+from jupyter_serprof.probes.ray.tasks import _reader
 
 #: Why nothing moves is asked so often, and so long an answer is waited for, s.
 _EVERY_S, _PATIENCE_S = 2.0, 0.3
@@ -118,7 +119,6 @@ def keep_unnamed(error: BaseException, args: Sequence[Any]) -> None:
 
 
 def _tasks_in(value: object) -> set[bytes]:
-    """Return the tasks that make the objects which a variable refers to."""
     references = parts_of(value, "ray", "ObjectRef")
     return {known for reference in references if (known := task_id(reference))}
 
@@ -161,7 +161,6 @@ class _Known(NamedTuple):
 
 
 def _reasons(pending: frozenset[bytes], start_s: float) -> Iterator[str]:
-    """Yield what the tasks that are not over wait for, those that run first."""
     known = list(_states()) if len(pending) <= _MOST_TASKS else []
     tasks = [one for one in known if bytes(one.task.task_id) in pending]
     yield from _running(tasks, [one for one in known if one.since_s >= start_s])
@@ -196,7 +195,6 @@ def _places(references: Iterable[Any], role: str) -> Iterator[str]:
 
 
 def _arguments() -> Iterator[str]:
-    """Yield what arguments of tasks that are not over have to come from."""
     counts = sys.modules[_WORKER].global_worker.core_worker.get_all_reference_counts().items()
     given = [bytes.fromhex(ident.decode()) for ident, count in counts if count["submitted"]]
     yield from _places(map(sys.modules["ray"].ObjectRef, given), "argument ")
@@ -273,7 +271,6 @@ def _wishes(unassigned: Iterable[_Known], held: Mapping[str, float]) -> Iterator
 
 
 def _nearest(wish: dict[str, float], nodes: list[Mapping[str, float]]) -> dict[str, float]:
-    """Return what the node has, of what is wished, that comes nearest to all of it."""
     have = [{name: node[name] for name in wish} for node in nodes]
     return max(have, key=lambda one: min((one[name] / wish[name] for name in wish), default=0.0))
 

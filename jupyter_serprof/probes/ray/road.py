@@ -168,7 +168,6 @@ class RoadMap:
         begin: int,
         worker: bytes,
     ) -> Iterator[Leg]:
-        """Yield the parts between the first state of a task and its begin on a worker."""
         kinds, kind = names().TaskType, task.task_info.type
         submitted, placed = min(times.values()), times.get("PENDING_NODE_ASSIGNMENT")
         if placed is None:
@@ -269,7 +268,6 @@ def _inside(noted: Attempt, steps: Sequence[Draft]) -> Iterator[Draft]:
 
 
 def _beside(leg: Leg, others: Sequence[Leg]) -> Iterator[Leg]:
-    """Yield what is left of a time where others, which follow each other, are not."""
     at = leg.start
     for low, high in [*((one.start, one.end) for one in others), (leg.end, leg.end)]:
         yield from _between(leg.stage, at, min(low, leg.end))
@@ -282,7 +280,6 @@ def _between(stage: str, start: int, end: int) -> Iterator[Leg]:
 
 
 def _without_seams(steps: Sequence[Leg]) -> Iterator[Leg]:
-    """Let a step last until the next one begins, where that follows at once."""
     for at, step in enumerate(steps):
         after = steps[at + 1].start if at + 1 < len(steps) else step.end
         yield step._replace(end=after if 0 < after - step.end <= _SEAM_NS else step.end)
@@ -297,6 +294,7 @@ def _draft(name: str, lane: str, step: Leg, parent: Draft | None = None) -> Draf
     draft.size_bytes = step.size_bytes
     draft.details |= {"copied_bytes": step.size_bytes} if step.size_bytes else {}
     draft.details |= {"name": step.what} if step.what else {}
+    draft.details |= {"link_bytes_per_s": step.link} if step.link else {}
     return draft
 
 

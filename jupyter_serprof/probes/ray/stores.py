@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from jupyter_serprof.model import ProbeUnavailable
+from jupyter_serprof.probes.ray.agent.copies import places_of
 from jupyter_serprof.probes.ray.alive import DEAD, asked, is_alive, own_state
-from jupyter_serprof.probes.ray.arrivals import places_of
 from jupyter_serprof.probes.ray.road import name_of
 from jupyter_serprof.probes.ray.tasks import _reader
 

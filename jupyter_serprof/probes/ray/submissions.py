@@ -20,6 +20,7 @@ from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.ray import agents as _agents
 from jupyter_serprof.probes.ray.agent.contact import Contact
+from jupyter_serprof.probes.ray.agent.copies import task_id
 from jupyter_serprof.probes.ray.agents import Agents, Notes
 from jupyter_serprof.probes.ray.alive import silent_processes
 from jupyter_serprof.probes.ray.holders import note_line
@@ -31,7 +32,6 @@ from jupyter_serprof.probes.ray.tasks import (
     add_task_spans,
     are_noted,
     settled_notes,
-    task_id,
     told_tasks,
 )
 

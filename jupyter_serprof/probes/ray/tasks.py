@@ -11,7 +11,6 @@ are of day, ns; on one host they convert exactly.
 """
 
 import importlib
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -36,17 +35,6 @@ _MANY = f" (of more than {MANY_TASKS:,} tasks Ray's events are not read)"
 _HARDLY = 20
 _SHORT = " (less than a twentieth of the time: Ray's events, a second late, are not awaited)"
 HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
-
-
-def task_id(submitted: object) -> bytes | None:
-    """Return the id of the task that made a reference, a generator or an actor; None: not told."""
-    # A task of no results (``num_returns=0``) gives nothing back.
-    first: Any = submitted[0] if isinstance(submitted, list) and submitted else submitted
-    actor = getattr(first, "_ray_actor_id", None)
-    if actor is not None:
-        return bytes(sys.modules["ray"].TaskID.for_actor_creation_task(actor).binary())
-    reference = getattr(first, "_generator_ref", first)
-    return bytes(reference.task_id().binary()) if hasattr(reference, "task_id") else None
 
 
 class Coverage(NamedTuple):
@@ -139,7 +127,6 @@ def add_task_spans(
 def _draw(
     roads: road.RoadMap, tasks: Sequence[Any] | None, found: Notes, sent: Mapping[bytes, int | None]
 ) -> None:
-    """Add the roads of tasks that Ray told of, or agents noted, one by one."""
     by_attempt = {(each.ident, each.attempt): each for each in found.attempts}
     begun = lambda task: _begun_ns(task) or road.submitted_ns(task) or 0  # noqa: E731
     for task in sorted(tasks or (), key=begun):
@@ -157,7 +144,6 @@ def are_noted(found: Notes, submitted: Sequence[bytes | None]) -> bool:
 def _hardly_waited(
     run: Page, found: Notes, submitted: Sequence[bytes | None], sent: Mapping[bytes, int]
 ) -> bool:
-    """Tell whether agents noted each task by itself, and all else hardly counts."""
     noted = {each.ident: each for each in found.attempts}
     is_each = len(submitted) == len(noted) == found.count and noted.keys() == set(submitted)
     if not (is_each and not found.away and noted.keys() <= sent.keys()):
@@ -229,7 +215,6 @@ def _started(run: Page) -> dict[bytes, tuple[int, int]]:
 
 
 def _reader() -> Callable[[], list[Any]] | None:
-    """Return what reads all task events, at the highest rung that this Ray has."""
     if (state := own_state()) is None:
         return None
     if hasattr(state, "_get_all_task_events"):
@@ -249,7 +234,6 @@ def _accessor(state: Any) -> Any:  # noqa: ANN401  (Ray has no types here)
 def _wait_for_tasks(
     read: Callable[[], list[Any]], run: Page, submitted: Sequence[bytes | None]
 ) -> list[Any]:
-    """Read until all that is over has reported, or nobody has in more than a second."""
     tasks: list[Any] = []
     until = news_until = time.monotonic() + _PATIENCE_S
     missing = 0
@@ -278,7 +262,6 @@ def _wait_for_tasks(
 def _missing(
     tasks: Sequence[Any], submitted: Sequence[bytes | None], running: Iterable[bytes] = ()
 ) -> tuple[int, int]:
-    """Return how many tasks have not reported and are not known to run, of how many."""
     seen = {bytes(task.task_id) for task in tasks}
     known = seen | set(filter(None, submitted))
     late = known - seen | {bytes(task.task_id) for task in tasks if not road.is_complete(task)}

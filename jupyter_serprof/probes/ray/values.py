@@ -115,7 +115,6 @@ def _bulk_of(value: Any, size: int, levels: int = 2) -> Any:  # noqa: ANN401
 
 
 def _carried(value: object) -> Iterator[object]:
-    """Yield what a container, a partial, a bound method or a function takes along."""
     if is_exactly(value, _CONTAINERS):
         yield from items_of(value, _SEEN_VALUES)
     elif is_a(value, _MADE_ANEW) and notebook_name(value):  # the same each time
@@ -282,7 +281,6 @@ def _is_deserialization(draft: Draft) -> bool:
 
 
 def _pass_sizes_up(drafts: Sequence[Draft]) -> None:
-    """Give a store what was serialized in it, and a get what was deserialized in it."""
     for draft in drafts:
         if draft.parent is None or draft.is_dropped:
             continue

@@ -44,7 +44,6 @@ def _may_ask() -> bool:
 
 
 def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> int:
-    """Wait, note it, and return how long it was, ns."""
     import ray
 
     recorders = active_recorders()

@@ -17,10 +17,8 @@ _HALF = 0.499
 
 
 def work_bar(shares: Sequence[float]) -> str:
-    """Return a bar that is as high at each instant as the share (0..1) owned of it.
-
-    What is shorter than a character and stands alone is a thin upright line, never nothing.
-    """
+    """Return a bar that is as high at each instant as the share (0..1) owned of it."""
+    # What is shorter than a character and stands alone is a thin upright line, never nothing.
     around = [0.0, *shares, 0.0]
     return "".join(
         _block(share, is_alone=not (before or after))

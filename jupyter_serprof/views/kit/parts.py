@@ -49,7 +49,6 @@ def put_axis(sheet: Sheet, x: float, width: float, wall_ns: int) -> list[float]:
 
 
 def _ticks(sheet: Sheet, width: float, end: float) -> list[float]:
-    """Return round numbers from 0 to the end, as close as their texts allow."""
     if end <= 0:
         return [0.0]
     smallest = 10.0 ** math.floor(math.log10(end) - 2)
@@ -82,10 +81,8 @@ def placed(  # noqa: PLR0913, PLR0917  (what decides about a width)
     x: float,
     spare: Sequence[str],
 ) -> tuple[Placed[Of], float]:
-    """Return columns of numbers with their right edges, and how wide the time from ``x`` on is.
-
-    Spare columns, by their heads, go one after the other before the time gets too little.
-    """
+    """Return columns of numbers with their right edges, and how wide the time from ``x`` on is."""
+    # Spare columns, by their heads, go one after the other before the time gets too little.
     for head in ("", *spare):
         columns = [one for one in columns if one.head != head]
         right, found = float(WIDTH - MARGIN), list[tuple[Quantity[Of], float]]()

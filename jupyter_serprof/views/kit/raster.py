@@ -126,7 +126,6 @@ def _paint_curve(image: Image, curve: Stroke) -> None:
 
 
 def _dashes(points: list[tuple[float, float]]) -> list[list[tuple[float, float]]]:
-    """Return the dashes of a line that is dotted, which is straight."""
     (x0, y0), (x1, y1) = points
     length = math.hypot(x1 - x0, y1 - y0) / _DASH / _FINE
     ends = [(at / length, min(1.0, (at + 1) / length)) for at in range(0, math.ceil(length), 2)]

@@ -45,10 +45,8 @@ def _first(doc: Trace | Sweep) -> Finding | None:
 
 
 def findings_of(doc: Trace | Sweep, most: int | None = _FINDINGS_SHOWN) -> Iterator[Remark]:
-    """Yield (label, sentence) pairs: ``warn``/``info``, ``try``, and what was measured of it.
-
-    What stands above the picture is not said again: the cause, and the first remedy.
-    """
+    """Yield (label, sentence) pairs: ``warn``/``info``, ``try``, and what was measured of it."""
+    # What stands above the picture is not said again: the cause, and the first remedy.
     for finding in doc.findings[:most]:
         told, *remedy = finding_remarks(finding, headline_of(doc))
         yield from [told] if told[1] else []
@@ -65,10 +63,8 @@ def details_of(doc: Trace | Sweep) -> list[str]:
 
 
 def finding_remarks(finding: Finding, headline: str = "") -> Iterator[Remark]:
-    """Yield what a finding tells, and its remedy, with the gain if it was measured.
-
-    It tells cause and evidence; of what the headline says only the evidence.
-    """
+    """Yield what a finding tells, and its remedy, with the gain if it was measured."""
+    # It tells cause and evidence; of what the headline says only the evidence.
     cause = "" if finding.title in headline else finding.title
     yield finding.severity, ": ".join(filter(None, (cause, finding.because)))
     if finding.remedy:
@@ -78,7 +74,6 @@ def finding_remarks(finding: Finding, headline: str = "") -> Iterator[Remark]:
 
 
 def _gain_text(finding: Finding) -> str:
-    """Return how much faster, and what is known of how sure that is."""
     measured = finding.measured or {}
     low, high, pairs = (measured.get(key) for key in ("low", "high", "pairs"))
     said = f"measured: {units.format_ratio(finding.gain)} faster"
@@ -231,7 +226,6 @@ def largest_rows(table: Table, most: int) -> list[int]:
 
 
 def _shown(table: Table) -> list[int]:
-    """Return where the rows are that are worth a line."""
     rows = largest_rows(table, MOST_ROWS)
     for at, column in enumerate(table.columns):
         if column.key == "share":
@@ -278,7 +272,6 @@ def _column(entry: TableColumn, cells: list[Scalar], width: int) -> Column:
 
 
 def _head(entry: TableColumn, texts: tuple[str, ...], width: int) -> str:
-    """Return the title on two lines where it is wide and its cells are not."""
     title = units.clean(entry.title).strip()
     widest = max(_LONG_HEAD, *(columns_of(text) for text in texts))
     if columns_of(title) <= widest or " " not in title:

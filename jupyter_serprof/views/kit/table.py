@@ -99,10 +99,8 @@ def markdown_table(heads: Line, lines: Iterable[Line], texts: int) -> str:
 
 
 def csv_table(heads: Line, lines: Iterable[Sequence[object]]) -> str:
-    """Return a table as CSV (RFC 4180); unknown is empty.
-
-    A text that a spreadsheet would take for a formula gets an apostrophe, which is not shown.
-    """
+    """Return a table as CSV (RFC 4180); unknown is empty."""
+    # A text that a spreadsheet would take for a formula gets an apostrophe, which is not shown.
     stream = StringIO()
     csv.writer(stream).writerows(
         [f"'{c}" if isinstance(c, str) and c.startswith(_FORMULAS) else c for c in line]

@@ -124,7 +124,6 @@ class Live:
                 self._put(self._widget._repr_mimebundle_()[0])
 
     def _heard(self, message: Any) -> Any:  # noqa: ANN401  (of Jupyter)
-        """Show what follows in a place of its own where the cell clears its output."""
         if message["header"]["msg_type"] == "clear_output":
             with self._lock:
                 self._handle = None if self._widget is None else self._handle

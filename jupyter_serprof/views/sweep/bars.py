@@ -50,7 +50,6 @@ def put_stack(sheet: Sheet, axis: Axis, run: Bar, middle: float) -> None:
 
 
 def _segments(sheet: Sheet, axis: Axis, run: Bar, y: float) -> Iterator[tuple[Slice, Box]]:
-    """Yield the stages that can be seen, each with its box."""
     stages = [part for part in sweeps.parts_of(run) if part.self_ns]
     if axis.at(run.wall_ns) - axis.x < _SEEN_WIDTH:
         for part in sorted(stages, key=lambda part: (not part.family, -part.self_ns))[:1]:
@@ -103,7 +102,6 @@ def _put_inside(sheet: Sheet, axis: Axis, part: Slice, box: Box) -> bool:
 
 
 def _put_beside(sheet: Sheet, axis: Axis, segments: list[tuple[Slice, Box]], middle: float) -> None:
-    """Name the largest stage on the right of a bar that is too short for labels."""
     last = segments[-1][1]
     largest = max((part for part, _ in segments), key=lambda part: part.self_ns)
     text = f"{largest.title} {format_ns(largest.self_ns)}"

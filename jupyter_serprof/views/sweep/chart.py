@@ -149,7 +149,6 @@ def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
 
 
 def _put_best(sheet: Sheet, chart: Chart, sweep: Sweep) -> None:
-    """Put the interval of the best chunk as a band over the whole height."""
     if (best := sweep.best) is not None:
         low, high = (_inside(chart, size) for size in (best.low_bytes, best.high_bytes))
         wide, tall = max(2, high - low), chart.bottom - chart.top
@@ -220,7 +219,6 @@ def _put_line(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
 def _put_crossover(
     sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine], each: Crossover, at: int
 ) -> str:
-    """Put a bracket between the two sizes, where the lines turn, and return what it is."""
     ends, own = (each.from_bytes, each.to_bytes), each.title.split(" overtakes ")
     points = [p for line in lines if line.series.variant.title in own for p in line.series.points]
     turns = [chart.y(p.wall_ns) for p in points if p.size_bytes in ends] or [chart.top]
@@ -252,7 +250,6 @@ def _names_of(line: _ChartLine) -> tuple[str, ...]:
 
 
 def _apart(wanted: Sequence[float], chart: Chart) -> list[float]:
-    """Return upper edges near those wanted, none over another, all beside the chart."""
     # Down the chart each gives way to the one above it, then up from the end to the one below.
     inside = (max(top, chart.top - 8) for top in wanted)
     tops = list(accumulate(inside, lambda up, top: max(top, up + LINE_HEIGHT)))

@@ -99,10 +99,8 @@ def runs_of(sweep: Sweep, variant: Variant) -> list[Bar]:
 
 
 def parts_of(run: Bar) -> list[Slice]:
-    """Return the stages of a run in the order of the road, then what is unaccounted.
-
-    Their texts add up to the wall time in the unit of ``column_unit(wall_ns)``.
-    """
+    """Return the stages of a run in the order of the road, then what is unaccounted."""
+    # Their texts add up to the wall time in the unit of ``column_unit(wall_ns)``.
     stages = stages_of(*([run.trace] if run.trace else []))
     known = [(stages[key], ns) for key, ns in run.point.stages.items()]
     known.sort(key=lambda pair: pair[0].order)
@@ -165,10 +163,8 @@ def gain_text(run: Bar) -> str:
 
 
 def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
-    """Return how long this machine takes to copy ``size_bytes`` once, ns.
-
-    None if unknown, and below the size from which on a rate says something (64 kB).
-    """
+    """Return how long this machine takes to copy ``size_bytes`` once, ns."""
+    # None if unknown, and below the size from which on a rate says something (64 kB).
     rate = sweep.limits.memcpy_bytes_per_s
     if not size_bytes or size_bytes < units.RATE_FLOOR_BYTES or not rate or rate <= 0:
         return None
@@ -176,10 +172,8 @@ def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
 
 
 def memcpy_text(sweep: Sweep, run: Bar) -> str:
-    """Return the wall time in copies: how often the data could have been copied meanwhile.
-
-    Nothing of what was not moved: it is no faster than a copy.
-    """
+    """Return the wall time in copies: how often the data could have been copied meanwhile."""
+    # Nothing of what was not moved: it is no faster than a copy.
     if run.variant.is_alias:
         return units.NOT_APPLICABLE
     once_ns = memcpy_ns(sweep, run.point.size_bytes)
@@ -268,7 +262,6 @@ def series_of(sweep: Sweep, *, cold: bool) -> list[Series]:
 
 
 def _pieces(sweep: Sweep, key: str, *, cold: bool) -> tuple[Fit, ...]:
-    """Return the pieces of the whole time of a variant, by size."""
     # None over the size of a chunk: there time falls and rises.
     if sweep.kind == "chunks":
         return ()
@@ -293,7 +286,6 @@ def _piece_text(piece: Fit, *, is_alias: bool) -> str:
 
 
 def _line_text(piece: Fit, *, is_alias: bool) -> str:
-    """Say what a run costs whatever its size, and how fast its bytes go."""
     if piece.fixed_ns is None or piece.ns_per_byte is None:
         return piece.growth
     if piece.growth == "constant" or piece.ns_per_byte <= 0:

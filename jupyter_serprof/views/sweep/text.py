@@ -57,7 +57,6 @@ def _titled(title: str, given: Iterable[str]) -> list[str]:
 
 
 def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]:
-    """Return the medians as letters over logarithmic axes, and what the letters mean."""
     wide = min(_WIDEST, columns - _LABEL - 3)
     if wide < _NARROWEST or len(found) > len(_MARKS):
         return []
@@ -135,7 +134,6 @@ def _tables(
 
 
 def _counts(found: Sequence[Series]) -> str:
-    """Say how many runs a median is of, where it is more than one."""
     counts = [len(point.walls_ns) for each in found for point in each.points]
     return f" of {units.counted_in_each(counts, 'run')}" if max(counts) > 1 else ""
 
@@ -145,7 +143,6 @@ def _sizes_of(found: Sequence[Series]) -> list[int]:
 
 
 def _parameters(sweep: Sweep, found: Sequence[Series]) -> list[Column]:
-    """Return the column of the numbers that were asked for, where each size has one."""
     asked: dict[int, set[float]] = {}
     for point in sweep.points:
         if point.size_bytes and point.parameter is not None:
@@ -168,7 +165,6 @@ def _column(each: Series, found: Sequence[Series]) -> Column:
 
 
 def _head(title: str) -> str:
-    """Return the title on at most two lines."""
     if " " not in title:
         return clip(title, _LONG_NAME)
     first, *rest = wrap(title, _NAME)
@@ -187,7 +183,6 @@ def _growth(sweep: Sweep, found: Sequence[Series], columns: int) -> Iterator[str
 
 
 def _unmeasured(sweep: Sweep, columns: int, indent: int) -> Iterator[str]:
-    """Yield why a variant has no numbers, or not all."""
     for title, reason in sweeps.incomplete(sweep).items():
         yield from hang(title, reason, columns, indent)
 
@@ -215,7 +210,6 @@ def sweep_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str
 
 
 def _groups(sweep: Sweep, run: Bar, columns: int) -> list[str]:
-    """Return both times of runs in two groups, where the stages are not written out."""
     if not run.groups:
         return []
     has_size = len({point.size_bytes for point in sweep.points}) > 1
@@ -267,7 +261,6 @@ def _columns(
 
 
 def _bars(labels: Column, runs: Sequence[Bar], room: int) -> Column:
-    """Return a bar for each line that has a label, which is each line of a run."""
     longest_ns = max(run.wall_ns for run in runs) or 1
     end = units.format_ns(longest_ns)
     head = f"0{end:>{room - 1}}" if len(end) < room else " " * room
@@ -277,7 +270,6 @@ def _bars(labels: Column, runs: Sequence[Bar], room: int) -> Column:
 
 
 def _stage_lines(runs: Sequence[Bar], columns: int) -> Iterator[str]:
-    """Yield for each variant its runs as sums of stages, and the notes about it."""
     for variant in dict.fromkeys(run.variant.key for run in runs):
         own = [run for run in runs if run.variant.key == variant]
         yield from wrap(units.clean(own[0].variant.title), columns)

@@ -55,7 +55,6 @@ def row_boxes(row: Row, wall_ns: int, area: Area, color: str, tint: str) -> Iter
 
 
 def _standing(x: float, width: float, share: float, area: Area, color: str) -> Box:
-    """Return a box that stands on the lower edge of the area."""
     height = max(1.0, min(1.0, share) * area.height)
     return Box(x, area.y + area.height - height, width, height, color)
 
@@ -73,7 +72,6 @@ def _small_boxes(small: dict[int, float], area: Area, color: str, tint: str) -> 
 
 
 def _neighbours(buckets: Sequence[int]) -> Iterator[list[int]]:
-    """Yield runs of numbers that follow each other."""
     for _, run in groupby(enumerate(buckets), key=lambda pair: pair[1] - pair[0]):
         yield [bucket for _, bucket in run]
 

@@ -85,11 +85,9 @@ def waterfall_of(trace: Trace) -> Waterfall:
 
 
 def table_of(trace: Trace, most_rows: int | None = MOST_ROWS) -> StageTable:
-    """Return the table of a trace: its rows in the order of the road, then what is unaccounted.
-
-    Beyond ``most_rows`` lines the smallest are put together; the times add up nevertheless. None
-    gives all of them.
-    """
+    """Return the table of a trace: its rows in the order of the road, then what is unaccounted."""
+    # Beyond ``most_rows`` lines the smallest are put together; the times add up nevertheless. None
+    # gives all of them.
     waterfall = waterfall_of(trace)
     entries = entries_of(trace) if most_rows is None else outline(trace, most_rows)
     unit = units.column_unit(trace.wall_ns)
@@ -315,10 +313,8 @@ def _bar(trace: Trace, line: Line, room: int) -> str:
 
 
 def stages_table(trace: Trace) -> str:
-    """Return all lines of a trace in Markdown, with the same columns; none is folded away.
-
-    A part stands with a dash below its stage, whose time holds it; a computation is in bold.
-    """
+    """Return all lines of a trace in Markdown, with the same columns; none is folded away."""
+    # A part stands with a dash below its stage, whose time holds it; a computation is in bold.
     table = table_of(trace, None)
     columns = quantities(table)
     cells = {one.cell(line) for one in columns for line in table.lines}

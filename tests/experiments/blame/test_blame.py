@@ -505,7 +505,6 @@ def test_an_interrupt_passes_and_what_is_known_stays(after: int) -> None:
     "options", [{"budget_s": 0}, {"budget_s": float("nan")}, {"budget_s": "1"}]
 )
 def test_a_wrong_option_is_told_with_a_remedy(options: dict[str, Any]) -> None:
-    """Before anything is pickled."""
     value = Raises()
 
     with pytest.raises(UsageError, match=str(next(iter(options.values())))):

@@ -180,7 +180,6 @@ def test_two_hundred_comparisons_of_the_same_raise_at_most_four_alarms(*, is_pai
 
 
 def test_a_tenth_is_found_in_turns_in_nine_of_ten() -> None:
-    """Fifteen pairs, 3 % noise."""
     found = [
         compare(
             sweep(points(walls(f"a{i}"))), sweep(points(walls(f"b{i}", 1.1))), is_paired=True
@@ -303,7 +302,6 @@ def test_one_run_is_set_against_the_warm_ones() -> None:
 
 
 def test_a_stage_of_one_side_is_only_before_or_only_after() -> None:
-    """No ratio with nothing."""
     before, after = (
         sweep(tuple(replace(p, stages={key: MS, "pickle.loads": MS}) for p in points(walls("a"))))
         for key in ("pickle.dumps", "ray.store")
@@ -367,14 +365,12 @@ def test_a_tiny_stage_gets_no_verdict() -> None:
 
 
 def test_a_run_that_did_not_end_is_not_judged() -> None:
-    """Its numbers are shown, as far as it went."""
     wall = compare(trace(outcome="interrupted"), trace()).changes[0]
 
     assert (wall.verdict, wall.reason) == ("cannot tell", "before did not end (interrupted)")
 
 
 def test_nothing_in_common_is_an_error_with_what_there_is() -> None:
-    """It names what both have, and what would fit."""
     before = sweep(points(walls("a"), "pickle", 8), points(walls("a"), "cloudpickle", 8))
     after = sweep(points(walls("b"), "dask", 8), points(walls("b"), "ray", 8))
 
@@ -385,7 +381,6 @@ def test_nothing_in_common_is_an_error_with_what_there_is() -> None:
 
 @pytest.mark.parametrize("other", [sweep(), sweep(points([MS], "a", 8), points([MS], "b", 8))])
 def test_a_trace_does_not_fit_a_round_trip_or_an_empty_document(other: Sweep) -> None:
-    """Which of the transports would it be."""
     with pytest.raises(UsageError, match="nothing can be compared"):
         compare(trace(), other)
 
@@ -403,7 +398,6 @@ def test_sizes_that_differ_a_little_are_compared_and_said() -> None:
 
 
 def test_another_machine_and_other_versions_are_said() -> None:
-    """The change may come from there."""
     runs = points(walls("a"))
     before = sweep(runs, environment={"python": "3.11.7", "cores": 2, "ray": "2.54.0"})
     after = sweep(runs, environment={"python": "3.12.1", "cores": 8, "dask": "2026.8.0"})

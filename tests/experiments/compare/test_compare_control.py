@@ -181,7 +181,6 @@ def test_kinds_of_another_version_are_ignored() -> None:
 
 
 def test_runs_in_turns_need_none() -> None:
-    """What drifts, drifts for both."""
     found = compare(document("a"), document("b", 1.3, everywhere(1.3)), is_paired=True)
 
     assert wall(found)[0] == "slower"

@@ -33,7 +33,6 @@ def comparison(*changes: Change, noise: float | None = 0.05) -> Comparison:
     ("limit", "share"), [("10%", 0.1), ("10", 0.1), (" 2.5 % ", 0.025), ("150%", 1.5), (0.1, 0.1)]
 )
 def test_a_limit_is_percent_as_text_and_a_share_as_number(limit: str | float, share: float) -> None:
-    """As people write it, and as programs do."""
     assert limit_share(limit) == pytest.approx(share)
 
 
@@ -84,7 +83,6 @@ def test_what_is_not_sure_or_does_not_matter_passes(found: Comparison) -> None:
 
 @pytest.mark.parametrize(("high", "is_told"), [(1.09, True), (1.11, False)])
 def test_what_is_surely_within_the_limit_says_nothing(high: float, *, is_told: bool) -> None:
-    """The whole interval is below it."""
     wall = replace(change(low=0.98, verdict="cannot tell", reason="within chance"), high=high)
 
     said = check(comparison(wall), "10%")

@@ -112,7 +112,6 @@ def test_where_no_verdict_is_possible_there_is_none(repeat: int) -> None:
 
 
 def test_a_single_run_makes_no_control(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does a function that runs once."""
     monkeypatch.setattr(MachineCheck, "measure", lambda *_: pytest.fail("one run has none"))
 
     _, trace = sp.profile(pickled)
@@ -192,7 +191,6 @@ print(len(control.times_ns["pickle"]), collections() == counted, state() == befo
 
 
 def test_its_document_stays_small() -> None:
-    """Of fifteen runs about half a kilobyte."""
     assert len(json.dumps(to_document(runs_of(pickled, 15))["control"])) < 800
 
 

@@ -197,7 +197,6 @@ def test_an_interrupt_while_drawing_keeps_every_run(slow: Callable[..., None]) -
 
 
 def test_repeats_grow_and_are_quiet_when_short(clock: TickClock) -> None:
-    """--repeat tells as a round trip does."""
     told: list[int] = []
 
     for each_ms, count in ((40, 10), (300, 4)):

@@ -42,13 +42,11 @@ def at(passes: PassPlan, number: int) -> PassPlan:
 def test_three_passes_are_sure_and_five_are_the_most(
     clock: Clock, repeat: int | None, number: int, cost_s: float, *, follows: bool
 ) -> None:
-    """Unless somebody asked for a number."""
     assert clock.now_s == 0.0
     assert at(passes_of(repeat, 60.0, 1), number).follows(lambda: cost_s) is follows
 
 
 def test_without_time_there_is_no_further_pass(clock: Clock) -> None:
-    """And the document says how many there were."""
     passes = at(passes_of(3, 10.0, 1), 1)
     passes.budget.start()
 
@@ -78,6 +76,5 @@ def test_time_between_two_steps_is_not_the_sweeps(clock: Clock) -> None:
     ("repeat", "budget_s", "said"), [(0, None, "repeat is 0"), (None, -1.0, "budget_s is -1")]
 )
 def test_bad_numbers_are_refused(repeat: int | None, budget_s: float | None, said: str) -> None:
-    """One sentence with the value."""
     with pytest.raises(UsageError, match=said):
         passes_of(repeat, budget_s, None)

@@ -170,7 +170,6 @@ def test_headline_and_rows_name_the_same_as_equal() -> None:
 
 
 def test_the_warm_median_leaves_the_cold_run_out() -> None:
-    """And is unknown without warm runs."""
     found = sweep({"ray": [900, 10, 30, 20], "pickle": [900]})
 
     assert warm_text(found, "ray") == "20.0 ms"

@@ -230,7 +230,6 @@ def test_what_uses_a_persisted_collection_leaves_it(client: Client) -> None:
 
 @pytest.mark.usefixtures("waited_with")
 def test_a_persisted_collection_that_still_runs_is_waited_for(client: Client) -> None:
-    """The note says how much was left."""
     kept = mapped(gated).persist()
     assert ARRIVED.wait(60)
 
@@ -450,7 +449,6 @@ def test_a_timeout_needs_a_cluster() -> None:
 
 @pytest.mark.parametrize("timeout", [0, -1, True, "5s", float("nan"), float("inf")])
 def test_a_timeout_is_a_number_of_seconds_above_0(timeout: Any) -> None:
-    """Refused before anything runs."""
     with pytest.raises(UsageError, match="timeout=60"):
         sp.graphstages(lambda: pytest.fail("it ran"), timeout=timeout)
 
@@ -489,7 +487,6 @@ def test_an_asynchronous_client_is_refused_with_the_way_to_go() -> None:
     ],
 )
 def test_code_without_a_computation_is_told_so(stage: str, said: str) -> None:
-    """Only where it is true."""
     trace = make_trace([(stage, "client/main", 0, 10)])
 
     told = notes(explained(trace, "%%serprof"))
@@ -531,7 +528,6 @@ def test_collections_are_listed_without_computing(monkeypatch: pytest.MonkeyPatc
 
 
 def test_listing_does_not_change_what_is_pickled() -> None:
-    """A look at the sizes materializes no layer."""
     big = (da.ones((100, 100), chunks=5) + 1).sum()
     before = len(cloudpickle.dumps(big))
 

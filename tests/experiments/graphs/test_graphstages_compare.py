@@ -142,7 +142,6 @@ def test_an_error_in_a_later_run_keeps_those_before(user: Shell, client: Client)
 
 
 def test_an_error_in_the_first_run_shows_it(user: Shell, client: Client) -> None:
-    """As without the option."""
     user.user_ns.update(mapped=mapped, failing=import_module("dasks").failing)
 
     ran = Ran(user, "%graphstages --repeat 5 mapped(failing)")
@@ -211,7 +210,6 @@ def test_one_run_before_gives_a_ratio_and_no_verdict(user: Shell) -> None:
 
 
 def test_a_statement_is_compared(user: Shell) -> None:
-    """With a document in a variable."""
     Ran(user, "%graphstages -q --repeat 2 -o before y = x.sum().compute()")
 
     ran = Ran(user, "%graphstages --compare before --repeat 2 y = x.sum().compute()")
@@ -269,7 +267,6 @@ def test_a_document_of_something_else_is_refused_after_one_run(
     ],
 )
 def test_bad_lines_are_refused_with_a_line_to_paste(user: Shell, line: str, said: str) -> None:
-    """One line, no traceback."""
     ran = Ran(user, f"%graphstages {line}")
 
     assert said in ran.err
@@ -278,6 +275,5 @@ def test_bad_lines_are_refused_with_a_line_to_paste(user: Shell, line: str, said
 
 @pytest.mark.parametrize("repeat", [0, 1.5, True])
 def test_a_bad_number_of_runs_is_refused_before_anything_runs(repeat: Any) -> None:
-    """Also a float, and a truth value."""
     with pytest.raises(UsageError, match="repeat is"):
         sp.graphstages(lambda: pytest.fail("it ran"), repeat=repeat)

@@ -290,7 +290,6 @@ def test_bad_keywords_are_refused_with_an_example(keywords: dict[str, Any], said
 def test_too_little_memory_is_said_before_anything_is_copied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Four copies are needed at the peak."""
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.value.available_bytes", lambda: 1_000)
 
     with pytest.raises(UsageError, match="four times"):

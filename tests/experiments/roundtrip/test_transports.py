@@ -99,7 +99,6 @@ def test_a_ray_that_does_not_run_says_how_to_start_it(monkeypatch: pytest.Monkey
 
 
 def test_a_running_ray_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the user started stays as it is."""
     ray = with_ray(monkeypatch, FakeRay(runs=True))
 
     note = Ray().start()

@@ -136,7 +136,6 @@ def test_all_takes_every_transport_and_starts_nothing(monkeypatch: pytest.Monkey
 
 
 def test_a_skipped_transport_says_why_and_has_no_points() -> None:
-    """It is not a failure: nothing was tried."""
     sweep = run(RoundTrip([1, 2], transports=["arrow"], repeat=1))
 
     (variant,) = sweep.variants

@@ -405,7 +405,6 @@ def test_bad_options_are_refused_before_anything_runs(options: dict[str, Any], s
 
 
 def test_the_line_of_a_sweep_ends_at_its_last_size(ways: Ways) -> None:
-    """One ms for each 1,000 bytes."""
     ways.add("a", before=lambda size: ways.clock.advance_ms(size / 1000))
 
     sweep = valid(run(of_bytes((1000, 4000, 16_000, 64_000))))

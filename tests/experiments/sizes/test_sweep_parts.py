@@ -40,7 +40,6 @@ def a_loop(lengths_ms: list[float], *, extra: list[tuple[object, ...]] | None = 
 
 
 def test_sizes_are_equally_far_apart_and_whole_where_the_ends_are() -> None:
-    """Both ends are exact; doubles go away."""
     whole, broken, dense = log_spaced(1e3, 1e8, 12), log_spaced(0.5, 8, 5), log_spaced(1, 5, 50)
 
     assert (whole[0], whole[-1], len(whole)) == (1000, 100_000_000, 12)

@@ -266,7 +266,6 @@ def _tick(agent: Agent, token: str, server: Any) -> None:
 
 
 def _pulse(agent: Agent, server: Any, due: int, queued: int) -> None:
-    """Note where an event loop stood still, but for what it waited for a core."""
     if id(server) not in agent.leases:
         return
     now, is_told = clock(), agent.has_own_process or _is_scheduler(server)

@@ -108,10 +108,7 @@ def miss(agent: Agent, address: str) -> None:
 
 
 async def _attend(station: dict[str, Any], address: str, scheduler: Any, agent: Agent) -> None:
-    """Bring the agent to a worker, renew its lease, take it away when the scheduler's is gone.
-
-    ``station``: What is known of the worker; it has the arguments of its agent's start.
-    """
+    """Bring the agent to a worker, renew its lease, take it away when the scheduler's is gone."""
     token = station["start"][0]
     try:
         rpc = import_module("distributed.core").rpc

@@ -85,7 +85,6 @@ def _work(agent: Agent) -> list[float]:
 
 
 def _wish(task: Any) -> str:
-    """Return what a task asks for that no worker has."""
     wishes = [f"{name} {count:g}" for name, count in (task.resource_restrictions or {}).items()]
     places = sorted({*(task.worker_restrictions or ()), *(task.host_restrictions or ())})
     return ", ".join([*wishes, *[f"a worker at {place}" for place in places]][:3])

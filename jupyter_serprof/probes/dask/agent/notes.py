@@ -361,7 +361,6 @@ def _prefix_data(prefix: Prefix) -> dict[str, Any]:
 
 
 def _bridge() -> int:
-    """Return what makes of distributed's time (of day, ns) that of our clock."""
     # A thread that must pause between the two clocks reads them apart: the closest reading counts.
     from distributed.metrics import time as now
 

@@ -91,7 +91,6 @@ def is_crowd(value: object) -> bool:
 
 
 def _inside(value: object) -> Iterator[object]:
-    """Yield what an object holds, without asking it."""
     if ask.is_a(value, types.FunctionType):
         if is_by_value(value):
             yield from (variable.value for variable in variables_of(value))

@@ -67,7 +67,6 @@ def pickled_bytes(value: object, deadline: float) -> int:
 
 
 def _inside(section: Section, key: object, value: object, kind: Any) -> Unpicklable:  # noqa: ANN401
-    """Descend through arguments of tasks, as long as one of them fails."""
     steps = [] if section.has_keys else [str(key)]
     for _ in range(_DEPTH):
         failing = ((step, part) for step, part in arguments(value) if _fails(part, kind))

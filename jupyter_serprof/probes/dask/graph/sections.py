@@ -119,7 +119,6 @@ _TEMPLATE = ("task", "dsk", "indices")
 
 
 def _blockwise(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Blockwise)
-    """Yield the template, which is in every task, and what differs from block to block."""
     state, count = vars(layer), _block_count(layer)
     template = [(key, state[key]) for key in _TEMPLATE if key in state]
     yield Section(name, template, times=count)
@@ -232,7 +231,6 @@ def _frame_node(node: Any, operands: list[tuple[str, Any]]) -> Iterator[Section]
 
 
 def _partitions(state: Mapping[str, Any]) -> int | None:
-    """Return the number of partitions if the expression has computed it before."""
     if state.get("divisions") is not None:
         return max(0, len(state["divisions"]) - 1)
     chunks = state.get("chunks")

@@ -168,7 +168,6 @@ def _drafts(
 def _add_callers(
     calls: Calls, lanes: _Lanes, add: Callable[[CallColumns, str, str, str], int]
 ) -> None:
-    """Add what the thread that runs a graph does with each task."""
     for log, stage, name in (
         (calls.waits, "dask.wait", "queue_get"),
         (calls.roads.encode, "dask.dispatch.encode", "dumps"),
@@ -263,7 +262,6 @@ def _add_starts(run: Page, lanes: Mapping[int, str], drafts: Iterable[Draft]) ->
 
 
 def _enclosing(run: Page) -> Callable[[str, int], Draft | None]:
-    """Return how to find the run of a graph around a call, by lane and time."""
     gets: dict[str, list[Draft]] = {}
     for draft in sorted(run.drafts, key=lambda draft: draft.start):
         if is_get(draft) and not draft.is_dropped:

@@ -33,7 +33,6 @@ _STATES = ("finished", "running", "ready", "waiting")
 
 
 def _note_collections(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    """Note the names of what is computed, and the number of layers of their graphs."""
     found = result[0]
     layers = [_layers(each) for each in found]
     known = [count for count in layers if count is not None]
@@ -71,7 +70,6 @@ def _note_key(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: 
 
 
 def _with_clocks(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
-    """Let workers note the times of tasks, for each recording that runs."""
     probes = [probe for recorder in active_recorders() for probe in recorder.probes]
     listening = [probe for probe in probes if isinstance(probe, DaskLocalProbe)]
     for probe in listening:

@@ -68,7 +68,6 @@ def _computations(run: Page) -> list[_LocalGraph]:
 
 
 def _name(unpacked: Draft, found: dict[int, _LocalGraph]) -> None:
-    """Give a computation the names that were noted when its collections were found."""
     around = [found[id(above)] for above in unpacked.ancestors() if id(above) in found]
     if around and not around[-1].title:
         names, count, around[-1].layers = unpacked.extra
@@ -125,7 +124,6 @@ def _computation_row(each: _LocalGraph) -> tuple[Any, ...]:
 
 
 def _task_rows(calls: Calls) -> Iterator[tuple[Any, ...]]:
-    """Yield one row for each prefix, those that took longest first."""
     lengths: dict[str, list[int]] = defaultdict(list)
     errors: dict[str, int] = defaultdict(int)
     sizes: dict[str, int] = defaultdict(int)

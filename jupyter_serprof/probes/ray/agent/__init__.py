@@ -11,16 +11,20 @@ Source: Ray 2.60.0, python/ray/_raylet.pyx:execute_task, ray/_private/worker.py.
 from __future__ import annotations
 
 import functools
+import marshal
 import sys
 import threading
 import time
+from contextlib import suppress
 from importlib import import_module
 
 from .contact import RPC_S, SPACE, Contact
+from .copies import Copies, task_id
 from .generators import stepped
 from .hooks import (
     EAR,
     MISSING,
+    current_id,
     is_patched,
     load_begins,
     patch,
@@ -31,6 +35,7 @@ from .hooks import (
 )
 from .notes import Ledger
 from .post import Post
+from .watch import DOORS, WorkerMeter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +71,8 @@ class Stay:
         self.pause_s = period_s
         self.looks = 0
         self.contact = Contact(key, (__name__, until_ns, period_s))
-        self.post = Post(key)
+        self.post, self.copies = Post(key), Copies(_children)
+        self.watch: WorkerMeter | None = None
 
     def is_wanted(self) -> bool:
         """Tell whether the recording still lasts."""
@@ -78,10 +84,21 @@ class Stay:
         is_over = self.looks % _JOB_LOOKS == 0 and _is_job_over()
         return bool(is_there) and time.time_ns() < self.until_ns and not is_over
 
+    def look_around(self) -> None:
+        """Watch what is on its way between nodes, once it is known that there are several."""
+        if self.watch is None and not self.copies.is_one:
+            packed = _gcs().internal_kv_get(self.key + DOORS, SPACE, timeout=RPC_S)
+            doors = marshal.loads(packed) if packed else {}  # noqa: S302  (ours)
+            self.copies.is_one = len(doors) == 1
+            if len(doors) > 1:
+                self.watch = WorkerMeter(self.key, self.copies, doors)
+
     def leave(self) -> None:
         """Leave nothing behind of it."""
         self.contact.leave()
         self.post.close()
+        if self.watch is not None:
+            self.watch.stop()
 
 
 def _is_job_over() -> bool:
@@ -93,6 +110,15 @@ def _is_job_over() -> bool:
 
 
 _STAY: list[Stay] = []
+#: The tasks that have submitted others.
+_PARENTS: set[bytes] = set()
+
+
+def _children() -> set[bytes]:
+    ray, core = sys.modules["ray"], sys.modules["ray._private.worker"].global_worker.core_worker
+    told = {one: core.get_pending_children_task_ids(ray.TaskID(one)) for one in list(_PARENTS)}
+    _PARENTS.difference_update(one for one, children in told.items() if not children)
+    return {bytes(each.binary()) for children in told.values() for each in children}
 
 
 def start(key: bytes, until_ns: int, period_s: float, began: int = 0) -> None:
@@ -136,7 +162,6 @@ def _gcs() -> Any:
 
 
 def _pass_on() -> None:
-    """Bring the agent to whoever runs what the tasks of this worker submit."""
     kinds = import_module("ray.actor")
     functions = import_module("ray._private.function_manager").FunctionActorManager
     remote = import_module("ray.remote_function").RemoteFunction
@@ -157,11 +182,7 @@ def _around(
     *,
     is_submission: bool = True,
 ) -> Callable[[Any], Any]:
-    """Return a maker of wrappers that let the contact do something before and after a call.
-
-    ``before``, ``after``: Of the contact, the positional arguments, and the other ones or the
-        result.
-    """
+    """Return a maker of wrappers that let the contact do something before and after a call."""
 
     def make(original: Any) -> Any:
         timed_original = timed("submit")(original) if is_submission else original
@@ -175,12 +196,19 @@ def _around(
                 without_us(error)
                 raise
             _contact(after, args, result)
+            _contact(_note_given if is_submission else None, args, kwargs, result)
             return result
 
         call.original = original  # type: ignore[attr-defined]  # for who must not be seen
         return call
 
     return make
+
+
+def _note_given(_: Contact, args: Any, kwargs: Any, result: Any) -> None:
+    _PARENTS.add(current_id())
+    for stay in _STAY:
+        stay.copies.note(task_id(result), args, kwargs)
 
 
 def _contact(do: Callable[..., None] | None, *args: Any) -> None:
@@ -205,22 +233,24 @@ def _wake() -> None:
 
 
 def _lay(stay: Stay) -> None:
-    """Lay down what is new, for whoever takes it along first."""
     with EAR.lock:
         if [stay] != _STAY:  # what is new is of the next recording
             _WAKE.set()
             return
         ledger, EAR.ledger = EAR.ledger, Ledger()
+    if stay.watch is not None:  # whoever waits for the notes has that, too
+        stay.watch.send_news()
     if ledger is not None and (ledger.few or ledger.windows):
         failures, EAR.failures = EAR.failures, 0
         stay.post.lay({**ledger.told(), "failures": failures, "missing": [*MISSING]})
 
 
 def _tend() -> None:
-    """Send notes soon after they are made, and leave when the recording is over."""
-    pause_s = _SOON_S
+    pause_s, is_news = _SOON_S, False
     while _STAY:
         stay = _STAY[0]
+        with suppress(Exception):
+            stay.look_around()
         is_news = _WAKE.wait(stay.pause_s)
         _WAKE.clear()
         try:
@@ -239,7 +269,6 @@ def _tend() -> None:
 
 
 def _end(stay: Stay) -> None:
-    """Leave, unless another recording has begun meanwhile."""
     with _LOCK:
         if [stay] == _STAY:
             _leave()
@@ -249,6 +278,7 @@ def _leave() -> None:
     for stay in _STAY:
         stay.leave()
     _STAY.clear()
+    _PARENTS.clear()
     put_back()
     for name in [name for name in sys.modules if (name + ".").startswith(__name__ + ".")]:
         del sys.modules[name]

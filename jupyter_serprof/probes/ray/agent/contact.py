@@ -229,7 +229,6 @@ class Contact:
     # Entries.
 
     def _second(self, old: Any) -> tuple[Any, bytes]:
-        """Return a descriptor that is like another one but for its id, and that id."""
         names = old.module_name, old.function_name, old.class_name
         new = type(old)(*names, uuid.uuid4().hex)
         return new, new.function_id.binary()

@@ -169,16 +169,16 @@ def note(what: str, start: int, size: Callable[[], int] | None = None) -> None:
 
 
 def _errand_here() -> Errand | None:
-    """Return the task that this thread works for, if that is known."""
     errand: Errand | None = getattr(_HERE, "errand", None)
-    return _ERRANDS.get(_current_id()) if EAR.is_async else errand
+    return _ERRANDS.get(current_id()) if EAR.is_async else errand
 
 
 def _core_worker() -> Any:
     return sys.modules["ray._private.worker"].global_worker.core_worker
 
 
-def _current_id() -> bytes:
+def current_id() -> bytes:
+    """Return the task of this thread, as Ray knows it."""
     return bytes(_core_worker().get_current_task_id().binary())
 
 
@@ -213,7 +213,7 @@ def _begin(title: str) -> Errand | None:
         return None
     try:
         loading, _HERE.loading = getattr(_HERE, "loading", 0), 0
-        errand = Errand(_current_id(), title.removeprefix(_TITLE), loading)
+        errand = Errand(current_id(), title.removeprefix(_TITLE), loading)
         _ERRANDS[errand.ident] = errand
         EAR.is_async = bool(_core_worker().current_actor_is_asyncio())
         if not EAR.is_async:

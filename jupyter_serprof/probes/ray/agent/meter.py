@@ -24,6 +24,9 @@ from .notes import clock
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from .copies import Copies
 
     #: Of a node, its address and the port of its object manager.
     Door = tuple[str, int]
@@ -36,6 +39,7 @@ _DONE, _MAPPED = (2, 3), b"\0" * 10 + b"\xff\xff"
 #: Of a folder: a file was opened, made; and all that is asked for, as that it was closed.
 _OPENED, _MADE, _ALL = 0x20, 0x100, 0x138
 _EVENT, SPILLS = struct.Struct("iIII"), "ray_spilled_objects"
+_DEVICES = Path("/sys/class/net")
 #: Asking takes no more than this part of the time, and comes no sooner, s; so much is kept.
 _PART, _SOONEST_S, _MOST, _HOUR_MS = 50, 0.02, 4_000, 3_600_000
 #: A kernel that does not answer for so long is asked no more, s.
@@ -43,7 +47,6 @@ _ANSWER_S = 0.5
 
 
 def _parts(data: bytes, shape: tuple[struct.Struct, int]) -> Iterator[tuple[int, bytes]]:
-    """Yield the kinds and contents of what follows each other in some bytes."""
     (head, start), at = shape, 0
     while at + start <= len(data):
         size, kind = head.unpack_from(data, at)
@@ -94,7 +97,6 @@ class Wire:
                         yield (node, way, ports, ends), counts[way]
 
     def _connections(self, family: int) -> Iterator[tuple[tuple[int, ...], bytes, tuple[int, int]]]:
-        """Yield ports, addresses and bytes (taken, sent) of connections of object managers."""
         asked = 20, 0x301, 1, 0, family, socket.IPPROTO_TCP, 1 << (_INFO - 1), 0, 1 << 1
         self.line.send(_QUESTION.pack(_QUESTION.size, *asked))
         while True:
@@ -106,6 +108,15 @@ class Wire:
                     if what == _INFO and len(info) >= _INFO_BYTES and self._ports & {*ports}:
                         sent, taken = _COUNTS.unpack_from(info, 120)
                         yield ports, row[8:40], (taken, sent)
+
+
+def link_bytes_per_s() -> int | None:
+    """Return how fast the only link of this machine is, if hardware tells; a virtual one cannot."""
+    speeds = set[int]()
+    for device in _DEVICES.glob("*/device"):
+        with suppress(OSError, ValueError):  # it is off
+            speeds.add(125_000 * int((device.parent / "speed").read_text("ascii")))
+    return speeds.pop() if len(speeds) == 1 and min(speeds) > 0 else None
 
 
 class SpillFile(NamedTuple):
@@ -171,7 +182,7 @@ class Disk:
 class Meter:
     """Reads the disk, and the wire if there is one, on a thread of its own, until it is stopped.
 
-    ``session``: The folder of Ray's session.
+    ``session``: The folder of Ray's session; empty: the disk is not read yet.
     ``look``: Called now and then; returns how soon it wants to be called again, s.
     """
 
@@ -179,20 +190,42 @@ class Meter:
         self._look, self._is_over, self._bell = look, False, os.pipe()
         self.wire: Wire | None = None
         self.disk: Disk | None = None
+        #: What only one holder of has on a machine; how fast the link is to nodes here, if known.
+        self.seat: socket.socket | None = None
+        self.links: dict[str, int | None] = {}
         self.trouble = ""
-        with suppress(OSError, AttributeError):  # another system
-            self.disk = Disk(session)
+        if session:
+            self.read_disk(session)
         self.thread = threading.Thread(target=self._run, name="serprof-ray", daemon=True)
         self.thread.start()
 
-    def count(self, doors: Mapping[tuple[str, int], str]) -> None:
+    def read_disk(self, session: str) -> None:
+        """Read of spilled objects from now on."""
+        with suppress(OSError, AttributeError):  # another system
+            self.disk = Disk(session)
+
+    def count(self, doors: Mapping[tuple[str, int], str], node: str) -> None:
         """Count the bytes that come to nodes, if there are several, by address and port."""
         if len(doors) > 1 and not self._is_over:
+            here = {address for (address, _), each in doors.items() if each == node}
+            near, link = (one for (at, _), one in doors.items() if at in here), link_bytes_per_s()
+            self.links = dict.fromkeys(near, link)
             try:
                 self.wire = Wire(doors)
                 self.wake()
             except (OSError, AttributeError) as error:
                 self.trouble = type(error).__name__
+
+    def facts(self, copies: Copies) -> dict[str, Any]:
+        """Return what was seen here, and by the owner of objects, as plain data."""
+        series, files = self.wire and self.wire.series, self.disk and self.disk.files
+        seen = {
+            "series": dict(series or {}),
+            "files": [*map(tuple, files or ())],
+            "links": self.links,
+        }
+        names = "given", "came", "sizes"
+        return {**seen, **{name: dict(getattr(copies, name)) for name in names}}
 
     def wake(self) -> None:
         """Let it look now."""
@@ -212,23 +245,24 @@ class Meter:
             self.trouble = type(error).__name__
         if self.disk is not None:
             self.disk.end()
-        if self.wire is not None:
-            self.wire.line.close()
+        for line in (self.seat, self.wire.line if self.wire else None):
+            if line is not None:
+                line.close()
         for each in self._bell:
             os.close(each)
 
     def _measure(self) -> None:
         waiting, due_s, is_last = select.poll(), 0.0, False
         waiting.register(self._bell[0], select.POLLIN)
-        if self.disk is not None:
-            waiting.register(self.disk.descriptor, select.POLLIN)
         while not is_last:
             next_s, start_s, is_last = self._look(), time.monotonic(), self._is_over
+            used_s = time.thread_time()
+            if self.disk is not None:
+                waiting.register(self.disk.descriptor, select.POLLIN)
             if self.wire is not None:
                 if start_s >= due_s or is_last:
                     self.wire.read()
-                    cost_s = time.monotonic() - start_s
-                    due_s = start_s + max(_SOONEST_S, _PART * cost_s)
+                    due_s = start_s + max(_SOONEST_S, _PART * (time.thread_time() - used_s))
                 next_s = min(next_s, due_s - start_s)
             for ready, _ in waiting.poll(0 if is_last else min(_HOUR_MS, max(1, 1_000 * next_s))):
                 if ready == self._bell[0]:

@@ -97,7 +97,6 @@ class Errand:
         return (_RANDOM.random(), worker, *known, self._whole())
 
     def _whole(self) -> Sums:
-        """Return the sums, with what is left of each part of its way."""
         parts = self.body - self.begin, self.returned - self.body, self.end - self.returned
         left = dict(zip(PARTS, parts, strict=True))
         for (phase, _), known in self.sums.items():
@@ -172,7 +171,6 @@ class Ledger:
             self._thin()
 
     def _fold(self, worker: bytes, name: str, start: int, end: int, count: int, sums: Sums) -> None:
-        """Add tasks to the window in which the first of them began."""
         key = worker, name, start // self._window_ns
         self._kinds.add(key[:2])
         known = self.windows.setdefault(key, [start, end, 0, {}])
@@ -181,7 +179,6 @@ class Ledger:
             _add(known[3], stage, more)
 
     def _thin(self) -> None:
-        """Make windows longer, where there are too many."""
         while len(self.windows) > max(MOST_WINDOWS, 2 * len(self._kinds)):
             self._window_ns, before, self.windows = 2 * self._window_ns, self.windows, {}
             for (worker, name, _), known in before.items():
