@@ -16,7 +16,7 @@ import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, Future, LocalCluster, wait
 
-from clusters.test_dask_looks import KIND, Slow, Watcher, limit, soon  # noqa: F401  (a fixture)
+from clusters.test_dask_looks import KIND, Slow, Watcher, limit, optimize, soon  # noqa: F401  (a fixture)
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.model import Trace
 from jupyter_serprof.probes.dask import cluster
@@ -105,6 +105,13 @@ def test_what_dask_goes_on_with_is_cancelled_by_the_line(
     # The line's last reason stands in the document; the cause, where tasks did not run, is it.
     assert words.strip() in f"{trace.summary if asked else trace.quality.notes}"
     assert {future.status for future in MAIN["fs"]} == {"cancelled"}
+
+
+def test_a_graph_that_is_taken_in_is_told_to_go_on(mine: Client) -> None:
+    trace = stopped("; the scheduler has been at it for ", partial(optimize, mine))
+    Slow.gate.set()
+
+    assert [note for note in trace.quality.notes if "was taking in a graph" in note]
 
 
 @pytest.mark.parametrize("name", ["fs", "_"])

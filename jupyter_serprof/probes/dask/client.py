@@ -113,6 +113,7 @@ _SYNC, _START = "distributed.utils:SyncMethodMixin.sync", "dask.start"
 _CALLS = ("compute", "persist", "submit", "map", "get", "scatter", "gather")
 _FEW_KEYS = 256
 #: What each rung below the first cannot see.
+_TAKING = "the scheduler was taking in a graph when it was stopped: it goes on until that is done"
 _UNSEEN = {
     "scheduler": "messages and event loops of workers",
     "client only": "everything on the scheduler and its workers",
@@ -311,6 +312,7 @@ class DaskProbe(Probe):
             _name_collections(run, cluster, suffix)
             if run.is_interrupted:
                 run.notes += stopped.left_notes(cluster.clients, cluster.running, self._before)
+                run.notes += [_TAKING] * cluster.is_taking
         self._add_facts(run, sent)
 
     def _add_facts(self, run: Page, sent: Sequence[computations.SentGraph]) -> None:

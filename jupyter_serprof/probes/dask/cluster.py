@@ -229,6 +229,8 @@ class Cluster:
     #: Name and s of each task that ran at the end, and whether its worker has another process.
     running: list[tuple[str, float, bool]] = field(default_factory=list)
     visit: Visit | None = None
+    #: Whether the scheduler took in a graph at the end, as far as it was heard.
+    is_taking: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -268,6 +270,7 @@ class Cluster:
         self.scheduler, answer = visit.scheduler or self.scheduler, visit.answer
         self.missing += visit.missing
         self.trouble += visit.troubles
+        self.is_taking = bool(visit.looks.seen.get("taking"))
         if any(client.status == "closed" for client in self.clients):
             self.trouble = ["the client was closed, and the notes of the agents with it"]
         elif answer is not None:
