@@ -3,6 +3,7 @@
 # distributed is typed in part.
 # mypy: disable-error-code="no-untyped-call"
 
+import asyncio
 import os
 import signal
 import sys
@@ -127,6 +128,18 @@ def test_what_keeps_a_task_from_workers_is_told(
     client.cancel(held)
 
     assert watcher.said
+
+
+def test_paused_workers_are_no_wish_of_a_task(client: Client) -> None:
+    watcher = Watcher("; 2 of 2 workers paused, ", lambda: client.run(limit, 0.9))
+    client.run(limit, 1e-6)
+    while {one["status"] for one in client.scheduler_info()["workers"].values()} != {"paused"}:
+        client.sync(asyncio.sleep, 0.05)
+
+    with record("paused", live=watcher):
+        client.submit(abs, -1, pure=False).result(60)
+
+    assert "fits" not in watcher.said
 
 
 def test_why_what_was_sent_before_does_not_come_is_told(client: Client) -> None:

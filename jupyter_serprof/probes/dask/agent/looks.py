@@ -41,7 +41,8 @@ def _look(agent: Agent, scheduler: Any) -> dict[str, Any]:
     paused = [worker for worker in workers if worker.status.name == "paused"]
     fullness = [worker.metrics["memory"] / (worker.memory_limit or 1e99) for worker in paused]
     silent = [time.time() - worker.last_seen for worker in workers if worker.processing]
-    unfit = list(islice(scheduler.unrunnable, _MOST)) if workers else []
+    # Where all are paused, tasks that wish for nothing wait here, too.
+    unfit = [task for task in islice(scheduler.unrunnable, _MOST * bool(workers)) if _wish(task)]
     if agent.planned:  # what was sent before keeps none of these waiting
         unfit = [task for task in unfit if agent.place(task) is not None]
     return {
