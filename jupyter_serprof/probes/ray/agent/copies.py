@@ -65,7 +65,7 @@ class Copies:
         idents = {each for task in ours for each in self._open[task]}
         for ident, told in places_of(list(idents)[:_MOST_OBJECTS]).items():
             at = clock() if ident in self.sizes else 0  # it was there
-            self.sizes[ident] = told["object_size"] or 0
+            self.sizes[ident] = told["object_size"] or self.sizes.get(ident, 0)  # it may be freed
             for node in told["node_ids"]:
                 self.came.setdefault((ident, node), at)
         for task in set(ours) - pending:

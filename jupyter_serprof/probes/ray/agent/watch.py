@@ -62,7 +62,9 @@ class WorkerMeter(Meter):
             self.seat = seat
             self.read_disk(self._worker.node.get_session_dir_path())
             self.count(self._doors, self._worker.current_node_id.hex())
-        soon_s, state, now_s = self._copies.look(), self._state(), time.monotonic()
+        with self._sending:
+            soon_s = self._copies.look()
+        state, now_s = self._state(), time.monotonic()
         if state == self._last or now_s >= self._due_s:
             self.send_news()
             self._due_s = now_s + max(_SOON_S, _CALM * (time.monotonic() - now_s))
@@ -76,6 +78,7 @@ class WorkerMeter(Meter):
     def send_news(self) -> None:
         """Send what was seen until now, if something is new; what fails is sent the next time."""
         with self._sending, suppress(Exception):
+            self._copies.look()  # what has come just now may be what a task waited for
             if self._sent != (state := self._state()):
                 packed = marshal.dumps({**self.facts(self._copies), **bridge()})
                 at = b":".join((self._key, b"watch", self._worker.worker_id))
