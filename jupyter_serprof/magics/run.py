@@ -186,8 +186,7 @@ def swept_code(typed: Typed, wanted: Range) -> Callable[[float], object]:
 
     def compiled(size: float) -> Code:
         # Names of its own: nothing in the user's namespace has to be put back afterwards.
-        own = {**(typed.local_ns or {}), wanted.name: size}
-        return replace(typed, local_ns=own).compiled()
+        return replace(typed, local_ns={**(typed.local_ns or {}), wanted.name: size}).compiled()
 
     compiled(0)  # what is wrong with it is said before anything runs
     calls: dict[float, Callable[[], object]] = {}

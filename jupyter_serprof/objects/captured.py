@@ -159,8 +159,7 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
         if kind == "default":
             entry["variable"] = name_in(known, value)
         found.setdefault(name, (size, entry))
-    largest = sorted(found.values(), key=lambda one: -one[0])[:5]
-    return [entry for _, entry in largest]
+    return [entry for _, entry in sorted(found.values(), key=lambda one: -one[0])[:5]]
 
 
 def _travelling(value: object) -> Iterator[tuple[Variable, int, dict[str, object]]]:

@@ -751,6 +751,21 @@ def findings(trace: Trace, rule: str | None = None) -> list[Finding]:
     return [found for found in analyse(named).findings if rule in {None, found.rule}]
 
 
+def test_an_array_beside_many_small_objects_is_not_of_their_share() -> None:
+    """Another pickle and what makes it again count for themselves; the same objects again do."""
+    objects = {"in_band_bytes": 2_000_000, "objects": 50_000, "small_bytes": 2_000_000}
+    array = {"in_band_bytes": 8_000_000, "objects": 1, "small_bytes": 0}
+    spans: list[Any] = [
+        (stage, CALLER, at * 30, 30, None, -1, look)
+        for at, look in enumerate([objects, objects, array, array])
+        for stage in [("pickle.dumps", "pickle.loads")[at % 2]]
+    ]
+
+    (found,) = findings(make_trace(spans, wall_ms=120, limits=WARM), "pickle.small-objects")
+
+    assert found.share == pytest.approx(0.5)
+
+
 def test_one_variable_is_known_again_by_its_name() -> None:
     """A dict has no weak reference, by which others are known: it was sent five times."""
     sent = {"name": "model", "total_bytes": 1_000_000, "value_type": "dict"}

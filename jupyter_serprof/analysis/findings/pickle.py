@@ -3,7 +3,15 @@
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 
-from jupyter_serprof.analysis.spans import NAME, WORDS, indexed, inside, number, self_share
+from jupyter_serprof.analysis.spans import (
+    NAME,
+    WORDS,
+    covered_ns,
+    indexed,
+    inside,
+    number,
+    self_share,
+)
 from jupyter_serprof.model import Finding, Limits, Span, Trace
 from jupyter_serprof.model.units import (
     counted,
@@ -79,6 +87,7 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
     for index, span, size in _slow(trace):
         is_many, count = _is_many(span), number(span, "objects") or 1
         each = f", {format_ns(span.duration_ns / _values(span))} each"
+        share = _many_share(trace, span.stage) if is_many else self_share(trace, span.stage)
         yield Finding(
             "pickle.small-objects" if is_many else "pickle.slow",
             "warn" if is_many else "info",
@@ -90,10 +99,18 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
             FORMS if is_many else f"%serprof --blame {NAME}   # tells which part it is",
             spans=(index,),
             because=_slowly(span, size, trace) + each * is_many,
-            share=self_share(trace, span.stage, *_LOADS.get(span.stage, ()) * is_many)
-            if is_many or size < SMALL_BYTES
-            else None,
+            share=share if is_many or size < SMALL_BYTES else None,
         )
+
+
+def _many_share(trace: Trace, key: str) -> float:
+    """Return the share of the pickles of many small objects, without those of anything else."""
+    keys = (key, *_LOADS.get(key, ()))
+    known = [(number(s, "in_band_bytes"), s) for at in keys for _, s in indexed(trace, at)]
+    sizes = {size for size, span in known if size and span.stage == key and _is_many(span)}
+    all_ns = covered_ns(span for size, span in known if size is not None)
+    others_ns = all_ns - covered_ns(span for size, span in known if size in sizes)
+    return max(0.0, self_share(trace, *keys) - others_ns / max(1, trace.wall_ns))
 
 
 def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
@@ -105,8 +122,8 @@ def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
             least_ns = max(SLOW_SHARE * trace.wall_ns, size * SLOW_NS_PER_BYTE)
             is_small = size < SMALL_BYTES and work_ns < least_ns
             # What is most of the time is worth a sentence, however short.
-            is_most = 3 * self_share(trace, key, *_LOADS.get(key, ())) >= 1
-            explains = is_most and 2 * work_ns >= span.duration_ns and _is_many(span)
+            is_most = _is_many(span) and 3 * _many_share(trace, key) >= 1
+            explains = is_most and 2 * work_ns >= span.duration_ns
             if not (warm and size) or ((is_small or work_ns < SMALL_NS) and not explains):
                 continue
             # What was handed over is not in the rate.

@@ -249,8 +249,7 @@ def chunk_subject(
     called = f"{own}({variable})"
     typed = code or called.replace("computation(", "make(")
     remedy = f"{variable} = {BEST}   # then: {typed}"
-    is_count = "part" in variable
-    return ChunkSubject(make, name or called, variable, remedy, typed, is_count)
+    return ChunkSubject(make, name or called, variable, remedy, typed, "part" in variable)
 
 
 def _cut_anew(collection: Any, name: str | None, parameter: str, code: str) -> ChunkSubject:  # noqa: ANN401

@@ -81,8 +81,7 @@ class SweepRecord(Generic[Measured]):
             traces=tuple(entry for cell in cells for entry in cell.shown),
             environment={"seed": self.seed},
         )
-        notes = [*self.notes.values(), *self.grouped(self.left_out)]
-        return made_here(sweep, self.latest, notes)
+        return made_here(sweep, self.latest, [*self.notes.values(), *self.grouped(self.left_out)])
 
 
 def apart(sweep: Sweep, cells: Sequence[Runs], title: str) -> Sweep:

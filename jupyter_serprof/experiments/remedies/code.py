@@ -78,7 +78,7 @@ class CodeTryout:
         tried.sort(key=lambda sweep: best[id(sweep)], reverse=True)
         found = [finding for sweep in tried for finding in sweep.findings]
         said = next((s.summary.headline for s in tried if s.summary), "".join(notes[:1]))
-        return with_findings(_with_verdict(self._trace, said), found, notes)
+        return _with_verdict(with_findings(self._trace, found, notes), said, is_first=bool(found))
 
 
 def try_code(
@@ -112,12 +112,15 @@ def _told(name: str, sweep: Sweep, *, is_stopped: bool) -> Iterator[str]:
     yield from sweep.quality.notes
 
 
-def _with_verdict(trace: Trace, said: str) -> Trace:
+def _with_verdict(trace: Trace, said: str, *, is_first: bool) -> Trace:
     """Return the trace with a verdict as its headline; its own is then the first fact."""
     own, verdict = trace.summary, shortened(said.partition(". ")[0])
     if own is None or not verdict:
         return trace
-    return replace(trace, summary=replace(own, headline=verdict, facts=(own.headline, *own.facts)))
+    lines = [verdict, own.headline]
+    if not is_first and any(one.remedy for one in trace.findings):
+        lines.reverse()  # "nothing to try" would deny the remedy that stands below it
+    return replace(trace, summary=replace(own, headline=lines[0], facts=(lines[1], *own.facts)))
 
 
 def with_findings(trace: Trace, found: list[Finding], notes: list[str]) -> Trace:

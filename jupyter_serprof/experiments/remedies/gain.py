@@ -19,6 +19,8 @@ from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import counted, format_count, format_ns, format_ratio
 
 _FINDINGS = ("faster", "unsure", "slower")
+#: Ends of an interval that are so many times apart are told apart.
+_WIDE = 1.1
 
 
 @dataclass(slots=True)
@@ -231,8 +233,13 @@ def headline(name: str, size_bytes: int | None, trials: Sequence[Trial]) -> str:
     if gain is None or best.shown is None:
         return f"{what}: no pair was measured, so {best.baseline} stays"
     before, after = (format_ns(trip.wall_ns) for trip in best.shown)
+    least, most = format_ratio(gain.low), format_ratio(gain.high)
+    # The times that are shown can lie at an end of what the pairs allow, or beyond it.
+    is_wide = gain.low and gain.high and gain.high > _WIDE * gain.low
+    is_at_an_end = is_wide and format_ratio(gain.value) in (least, most)
     verdict = {
-        "faster": f"{format_ratio(gain.value)} faster with {title}",
+        "faster": f"{f'at least {least}' if is_at_an_end else format_ratio(gain.value)} faster "
+        f"with {title}",
         "slower": f"nothing is faster, {title} is {format_ratio(1 / gain.value)} slower",
         "unsure": f"{title} cannot be told from {best.baseline}",
     }[gain.verdict]

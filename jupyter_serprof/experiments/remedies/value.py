@@ -151,8 +151,7 @@ class Tryout(Trials):
     def _against_now(
         self, key: str, before: Send, after: Send, form: Form | None = None, code: str = ""
     ) -> Candidate:
-        now = _NOW[self._now]
-        return Candidate(Trial(key, now, code or self._line(key)), before, after, form)
+        return Candidate(Trial(key, _NOW[self._now], code or self._line(key)), before, after, form)
 
     def _form_candidates(self, now: Send) -> Iterator[Candidate]:
         for form in forms_of(self._value, variable(self._name)):

@@ -161,6 +161,18 @@ def test_the_headline_says_the_verdict_first_and_claims_only_what_was_told() -> 
         assert headline("a", 10, trials).startswith(said)
 
 
+def test_a_gain_at_an_end_of_its_own_interval_is_told_as_the_least() -> None:
+    """Runs of two kinds: the middle ones are 97 times apart, the pairs allow much less."""
+    before, after = (
+        [Trip({DUMPS: ns}, 8, None) for ns in each]
+        for each in ([9_700_000] * 15, [100_000, 640_000] * 7 + [100_000])
+    )
+
+    said = headline("a", 10, [Trial("array", "pickle", trips=(before, after), equal=True)])
+
+    assert said.startswith("at least 15.2× faster with one array instead")  # noqa: RUF001
+
+
 @pytest.mark.parametrize("remedy", REMEDIES.values(), ids=REMEDIES)
 def test_a_remedy_can_be_pasted(remedy: Any) -> None:
     """One line of Python with the user's own name; an expression gets a short one."""

@@ -17,7 +17,7 @@ from jupyter_serprof.experiments.engine.experiment import resume
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.experiments.remedies.code import try_code
 from jupyter_serprof.experiments.remedies.ways import PickleWay
-from jupyter_serprof.model import Finding
+from jupyter_serprof.model import Finding, Summary
 from jupyter_serprof.testing import make_trace
 
 #: Time for every pair on the slowest machine.
@@ -98,6 +98,18 @@ def test_what_is_named_and_not_sent_is_not_tried() -> None:
     assert not any("rows" in note for note in tried.quality.notes)
     nothing = try_code(make_trace([]), [], {})
     assert "For a value by itself: %serprof --try NAME" in nothing.quality.notes[-1]
+
+
+def test_nothing_to_try_is_no_headline_above_a_remedy() -> None:
+    """It would deny the line below it; the run's own headline stays, and the verdict behind it."""
+    found = Finding("ray.same-object", "warn", "sent again", {}, "ref = ray.put(small)", spans=(0,))
+    summary = Summary("5 ms: sent again")
+    trace = replace(make_trace([("ray.submit", "client/main", 0, 5)]), summary=summary)
+
+    tried = [try_code(replace(trace, findings=each), [], {}).summary for each in ((found,), ())]
+
+    said = [(each.headline[:11], each.facts[0][:11]) for each in tried if each]
+    assert said == [("5 ms: sent ", "nothing was"), ("nothing was", "5 ms: sent ")]
 
 
 @pytest.mark.parametrize("is_beside", [False, True], ids=["copied", "handed over"])
