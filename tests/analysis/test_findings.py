@@ -84,8 +84,7 @@ def exported(*sizes: int | None, default: str | None = None, **look: object) -> 
         {"name": f"table_{at}", "type": "dict", "size_bytes": size, **how}
         for at, size in enumerate(sizes)
     ]
-    noted = {"captured": entries, **look}
-    return make_trace([("ray.export", CALLER, 0, 5, None, -1, noted)])
+    return make_trace([("ray.export", CALLER, 0, 5, None, -1, {"captured": entries, **look})])
 
 
 def lasting(trace: Trace, wall_ms: float) -> Trace:

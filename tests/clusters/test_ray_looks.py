@@ -89,6 +89,9 @@ def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
 
         late.cancel()
         tries.append(watcher.said)
+        with record("else") as other:
+            ray.get(ray.put(1))
+        assert "had not reported" not in str(other.trace.quality)
         ray.cancel(big)
         assert ray.get(before) == 1
         assert "63 CPU" not in watcher.said

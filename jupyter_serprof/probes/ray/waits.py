@@ -95,13 +95,17 @@ def came_from(token: Any, args: Any, kwargs: Any, result: Any) -> str | None:  #
 #: Who waits less than such a part of the time waits for nothing.
 _WAITS = frozenset(("ray.fetch", "ray.pull", "ray.restore", "ray.map", "ray.wait", "python.wait"))
 _LEAST_WAIT = 100
+#: Without an error, what these waited for is over.
+_GETS = ("get", "Worker.get_objects")
 
 
 def awaited_tasks(run: Page, earlier: Collection[bytes], *, is_alone: bool) -> set[bytes]:
     """Return which tasks that were under way at the start the caller may have waited for."""
-    # Those that were over at the end; where nothing else was submitted, those that still ran, too.
-    waits = [draft for draft in run.drafts if draft.stage in _WAITS and draft.lane == MAIN_LANE]
-    waited_ns = sum(draft.end - draft.start for draft in waits)
+    # Those that were over; where nothing else was submitted and a wait was given up, the rest, too.
+    here = (one for one in run.drafts if one.lane == MAIN_LANE and one.start < run.end)
+    waits = [one for one in here if one.stage in _WAITS]  # after the end it is we who wait
+    waited_ns = sum(one.end - one.start for one in waits)
+    is_open = any("error" in one.details or one.name not in _GETS for one in waits)
     if not earlier or _LEAST_WAIT * waited_ns < run.end - run.start:
         return set()
-    return set(earlier) - (set() if is_alone else pending_tasks())
+    return set(earlier) - (set() if is_alone and is_open else pending_tasks())

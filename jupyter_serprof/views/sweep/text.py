@@ -226,8 +226,7 @@ def _table(sweep: Sweep, runs: Sequence[Bar], columns: int, *, has_bars: bool) -
     room = min(_WIDEST_BAR, columns - table_width(chosen) - 2)
     if has_bars and room >= _NARROWEST_BAR:
         chosen.insert(2, _bars(chosen[1], runs, room))
-    signs = (clip(line, columns) for line in sweeps.legends(runs))
-    return [*table_lines(chosen, columns), *signs]
+    return [*table_lines(chosen, columns), *(clip(line, columns) for line in sweeps.legends(runs))]
 
 
 def _lines(sweep: Sweep, runs: Sequence[Bar], names: int) -> _Lines:
