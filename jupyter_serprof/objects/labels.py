@@ -180,5 +180,4 @@ def kind_label(value: Any) -> str:  # noqa: ANN401  (anything)
     shape, count = attribute(value, "shape") if is_shaped else None, length(value)
     is_shape = type(shape) is tuple and all(type(size) is int for size in shape)
     said = str(shape) if is_shape else "" if count is None else f"({count})"
-    texts = (name, dtype if type(dtype) is str else "", said)
-    return " ".join(text for text in texts if text)
+    return " ".join(text for text in (name, dtype if type(dtype) is str else "", said) if text)

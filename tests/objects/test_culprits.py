@@ -412,3 +412,4 @@ def test_no_class_of_a_library_is_edited_and_all_is_pickled() -> None:
 
     assert without_parts([found[:2]])[0] == ""
     assert without_parts([("h['fn']", "function")])[0].startswith("import cloudpickle; data = ")
+    assert without_parts([("g.z", "lock of G with __getstate__")])[0] == ""

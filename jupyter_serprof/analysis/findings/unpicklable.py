@@ -16,6 +16,8 @@ _BY_VALUE = f"import cloudpickle; data = cloudpickle.dumps({NAME}){_TRAVEL}"
 _LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)(?:\[[^\]]*\])*$")
 #: Behind a class whose objects have more than a dict, or say what is pickled of them.
 _WITH = " with __"
+#: What a deep copy does not go into, or asks for its state, which may be without the attribute.
+_STAYS = re.compile(" in a | with __getstate__$")
 #: Behind the type of what is not found by the name of its class; a column of a frame of pandas.
 _NO_MODULE, _COLUMN_KIND = " that no module has", "column in a DataFrame"
 _COLUMN = re.compile(r"(.+)\[('(?:[^'\\]|\\.)*'|\d+)\]")
@@ -130,7 +132,7 @@ def _dropped(parts: Sequence[tuple[str, str]]) -> str:
 def _copied(parts: Sequence[tuple[str, str]]) -> str:
     """Return code for a copy of what holds some parts; nothing if it may leave one of them in."""
     can_leave = (
-        _is_pasted(path) and path != _root(path) and " in a " not in kind for path, kind in parts
+        _is_pasted(path) and path != _root(path) and not _STAYS.search(kind) for path, kind in parts
     )
     if not parts or not all(can_leave):
         return ""
@@ -166,7 +168,7 @@ def _without_part(path: str, kind: str) -> tuple[str, str]:
         instead = _INSTEAD.get(kind, "send what it is made from")
         return "", f"{because}: {instead} instead"
     name, home = attribute[1], f"at home in the class {owner}"
-    if not can_paste:
+    if not can_paste or _WITH in owner:
         return "", f"{because}: leave it out in `__getstate__`, make it anew in `__setstate__`"
     is_itself = attribute.end(1) == len(path)
     made = _MADE_ANEW.get(kind, "") if is_itself else ""

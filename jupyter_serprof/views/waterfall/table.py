@@ -292,8 +292,7 @@ def _columns(table: StageTable, names: int) -> list[tables.Column]:
 
 def _title(line: Line, columns: int) -> str:
     count = f" {line.count}" if line.count else ""
-    title = "  " * line.depth + line.title
-    return clip(title, max(columns - len(count), columns // 2)) + count
+    return clip("  " * line.depth + line.title, max(columns - len(count), columns // 2)) + count
 
 
 def _bars(trace: Trace, table: StageTable, room: int) -> tables.Column:
