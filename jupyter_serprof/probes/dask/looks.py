@@ -56,7 +56,7 @@ def cluster_facts(looks: Iterable[Looks], caller: str) -> LiveFacts | None:
         known.append(_facts(each, caller, silent_s))
     left = lambda one: ((one.total or 0) - (one.done or 0), len(one.why))  # noqa: E731
     # Code that waits for no cluster, and has sent nothing, is kept by none.
-    return max((one for one in known if caller or one.total), key=left, default=None)
+    return max((one for one in known if one.total or caller[:5] == "dask."), key=left, default=None)
 
 
 def _facts(looks: Looks, caller: str, silent_s: float) -> LiveFacts:
