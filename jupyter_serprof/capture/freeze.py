@@ -244,10 +244,8 @@ def _groups(run: Page) -> tuple[Group, ...]:
 
 
 def _taken(drafts: Sequence[Draft], recorder: Recorder) -> tuple[int, Mapping[str, float]]:
-    """Return how many calls of the caller were written down, and what that took of each stage, ns.
-
-    Of a call the part between its two times is of its own stage, the rest of what is around it.
-    """
+    """Return how many calls of the caller were written down, and their cost by stage, ns."""
+    # Between its two times it went to its own stage, the rest to what is around it, or to "".
     own = [draft for draft in drafts if draft.place and draft.lane == MAIN_LANE]
     if not own or not recorder.costs:
         return 0, {}

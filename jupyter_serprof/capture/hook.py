@@ -140,11 +140,9 @@ COUNTED = 200
 
 
 def _of_original(name: str) -> property:
-    """Return an attribute that is read from the original each time, and absent where it has none.
-
-    Not copied into the hook's ``__dict__``: ``functools.wraps`` would copy the globals of a library
-    into a function of the user, and cloudpickle would ship them.
-    """
+    """Return an attribute read from the original each time, absent where it has none."""
+    # Not in the hook's `__dict__`: `functools.wraps` would copy the globals of a library into a
+    # function of the user, and cloudpickle would ship them.
     return property(lambda hook: getattr(hook.original, name))
 
 

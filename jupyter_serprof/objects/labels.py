@@ -130,11 +130,7 @@ def block_labels(manager: Any) -> list[str]:  # noqa: ANN401  (pandas' BlockMana
 
 
 def _columns(names: Sequence[object]) -> str:
-    """Return the step of columns that pandas keeps together.
-
-    >>> _columns(["a"]), _columns(list("abcde"))
-    ('["a"]', '["a", "b", "c", and 2 more]')
-    """
+    """Return the step of columns that pandas keeps together: '["a", "b", "c", and 2 more]'."""
     named = [key_label(name)[1:-1] for name in names[:3]]
     more = len(names) - len(named)
     return f"[{', '.join(named)}{f', and {more} more' if more else ''}]"

@@ -268,11 +268,7 @@ def _steps(
 
 
 def _round_numbers(low: int, high: int) -> list[int]:
-    """Return 1, 2 and 5 of each power of ten between two numbers, and these.
-
-    >>> _round_numbers(80, 800)
-    [80, 100, 200, 500, 800]
-    """
+    """Return 1, 2 and 5 of each power of ten between two numbers, and these."""
     known = (times * 10**power for power in range(len(str(high))) for times in (1, 2, 5))
     return sorted({low, high, *(number for number in known if low < number < high)})
 

@@ -26,6 +26,8 @@ from clusters.outside import outside_cluster
 from jupyter_serprof.api import record
 from jupyter_serprof.experiments.engine import live
 from jupyter_serprof.model.live import LiveFacts
+from jupyter_serprof.model.trace import NO_WORKER
+from jupyter_serprof.probes.dask.cluster import has_no_worker
 
 KIND: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
 
@@ -143,13 +145,28 @@ def test_paused_workers_are_no_wish_of_a_task(client: Client) -> None:
 
 
 def test_why_what_was_sent_before_does_not_come_is_told(client: Client) -> None:
-    future = client.submit(abs, -1, pure=False, **GPU)
+    future = client.submit(abs, client.submit(abs, -1, pure=False, **GPU), pure=False)
+    other = client.map(abs, range(2), workers=["tcp://10.9.8.7:1"], pure=False)
     watcher = Watcher("Wait for the cluster, ... ; 1 task asks for GPU 2: none ", future.cancel)
 
     with record("before", live=watcher), suppress(Exception):
-        future.result(60)
+        client.gather([future])
+    client.cancel(other)
 
     assert watcher.said
+    assert "10.9.8.7" not in watcher.heard
+
+
+def test_a_wait_for_no_cluster_is_kept_by_none(client: Client) -> None:
+    other, gate = client.submit(abs, -1, pure=False, **GPU), threading.Event()
+    watcher = Watcher("Wait in this process, 2.", gate.set)
+
+    with record("alone", live=watcher):
+        asyncio.run(asyncio.to_thread(gate.wait, 60))
+    other.cancel()
+
+    assert watcher.said
+    assert "GPU" not in watcher.heard
 
 
 def test_a_task_much_longer_than_its_siblings_is_told(client: Client, gate: Event) -> None:
@@ -171,11 +188,18 @@ def test_a_cluster_without_workers_is_told(
     with LocalCluster(n_workers=0, processes=False, **KIND) as cluster, Client(cluster) as client:
         monkeypatch.setattr(sys.modules["__main__"], "mine", client, raising=False)
         watcher = Watcher("; no worker is there: mine.cluster.scale(2)", partial(cluster.scale, 1))
+        asked = threading.Semaphore(0)
+        likely = "jupyter_serprof.probes.dask.cluster.has_no_worker"
+        monkeypatch.setattr(likely, lambda one: (asked.release(), has_no_worker(one))[1])  # type: ignore[func-returns-value]
 
+        before = client.submit(abs, 2)
+        with record("alone") as alone:  # waits for something else
+            assert all(asked.acquire(timeout=20) for _ in range(2))
         with record("none", live=watcher):
-            client.submit(abs, 2).result(60)
+            before.result(60)
 
     assert watcher.said
+    assert NO_WORKER not in f"{alone.trace.quality.notes}"
     assert "no worker" not in capfd.readouterr().err
 
 

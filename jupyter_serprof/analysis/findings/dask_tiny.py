@@ -141,11 +141,7 @@ def larger_chunks(trace: Trace, factor: float) -> str:
 
 
 def _readable(factor: float) -> str:
-    """Return a factor rounded up to two digits, as a number that Python reads.
-
-    >>> _readable(2.31), _readable(2.96), _readable(1284)
-    ('2.4', '3', '1300')
-    """
+    """Return a factor rounded up to two digits, as Python reads it: '2.4' of 2.31, '3' of 2.96."""
     unit = 10 ** (math.floor(math.log10(factor)) - 1) if factor > 0 else 1
     rounded = math.ceil(factor / unit - 1e-9) * unit
     return f"{rounded:.1f}".removesuffix(".0")

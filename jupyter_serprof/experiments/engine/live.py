@@ -125,10 +125,8 @@ class Ticker:
         return is_over
 
     def _wake(self) -> None:
-        """Let an event loop that sleeps turn once: a kernel hears Ctrl-C in an ``await`` only then.
-
-        Source: ipykernel 7.4.0, ipkernel.py:IPythonKernel._cancel_on_sigint, which calls it "soon".
-        """
+        """Let an event loop that sleeps turn once: only then kernels hear Ctrl-C in ``await``."""
+        # Source: ipykernel 7.4.0, ipkernel.py:IPythonKernel._cancel_on_sigint.
         if self._loop is not None and self._turn.acquire(blocking=False):
             with suppress(RuntimeError):  # it was closed
                 self._loop.call_soon_threadsafe(self._turn.release)

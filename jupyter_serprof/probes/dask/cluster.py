@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import islice
 from threading import Event, Thread, get_ident
 from types import ModuleType
 from typing import Any
@@ -28,7 +29,7 @@ from jupyter_serprof.model.trace import NO_WORKER
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes import shipping
 from jupyter_serprof.probes.dask.looks import Looks
-from jupyter_serprof.probes.dask.stopped import scaling, unsent
+from jupyter_serprof.probes.dask.stopped import pending, scaling, unsent, waited_keys
 from jupyter_serprof.probes.shipping import Shipped, loaded
 
 _PACKAGE = "jupyter_serprof.probes.dask.agent"
@@ -40,7 +41,7 @@ _PATIENCE_S, _LOOK_S = 0.85, 0.7
 _PATIENT_SHARE, _PATIENT_S = 0.05, 5.0
 _WORKERS_START, _WORKERS_STOP = 0.07, 0.7
 #: How soon Ctrl-C is heard, s.
-_SLICE_S, _MOST_NAMED = 0.05, 3
+_SLICE_S, _MOST_NAMED, _MOST_WAITED = 0.05, 3, 1_000
 _LOST = "the notes of the agents are lost"
 #: When our threads talked of late: [thread, start_ns, end_ns]. Idents of threads are used again.
 _TALKS: deque[list[float]] = deque(maxlen=1_000)
@@ -87,6 +88,7 @@ class Visit:
         self.has_come, self.is_over = Event(), Event()
         self._loop, self._leaving = asyncio.new_event_loop(), asyncio.Event()
         self._look: Callable[[], Awaitable[dict[str, Any]]] | None = None
+        self._caller, self._before = get_ident(), set[str]().union(*map(pending, clients))
         self._thread = Thread(target=self._run, name="serprof-dask", daemon=True)
         self._thread.start()
 
@@ -119,9 +121,13 @@ class Visit:
     async def _watch(self) -> None:
         """Say where something waits and no worker is there, where no line says it."""
         while not await load_agent().is_set(self._leaving, _LOOK_S):
+            likely = [one for one in self.clients if self.has_come.is_set() and has_no_worker(one)]
+            # What was sent before, and is not waited for, keeps nobody.
+            foreign = self._before - waited_keys(self._caller) if likely else set()
             # What a client heard is old where the scheduler is busy: it is asked itself.
-            is_likely = self.has_come.is_set() and any(map(has_no_worker, self.clients))
-            if is_likely and not (await self._look() if self._look else {}).get("workers"):
+            if any(pending(one) - foreign for one in likely) and not (
+                await self._look() if self._look else {}
+            ).get("workers"):
                 self.troubles.append(NO_WORKER)
                 if not self.looks.is_watched:
                     said = ("no worker: nothing can run", scaling(self.clients[0]))
@@ -138,8 +144,7 @@ class Visit:
             async with rpc(address, connection_args=arguments) as line:  # type: ignore[no-untyped-call]  # distributed
                 await self._come(line)
                 self.has_come.set()
-                keys = agent.hooks.MARK + self.token, "now"
-                look = self._look = partial(line.get_metadata, keys=keys, default={})
+                look = self._look = partial(self._look_at, line)
                 await self.looks.go_on(agent, self._leaving, partial(self._start, line), look)
                 await self._go(line)
                 self.is_over.set()
@@ -172,6 +177,11 @@ class Visit:
         if known["is_new"] and self.scheduler is not None:
             self.troubles.append("the agents had left, as nothing was heard of this process")
         return known
+
+    async def _look_at(self, line: Any) -> Any:  # noqa: ANN401
+        waited = tuple(islice(waited_keys(self._caller), _MOST_WAITED))
+        keys = load_agent().hooks.MARK + self.token, waited
+        return await line.get_metadata(keys=keys, default={})
 
     async def _go(self, line: Any) -> None:  # noqa: ANN401
         answer = await self._ask(line, "leave", patience_s(self.began) * _WORKERS_STOP)

@@ -90,7 +90,7 @@ def _why(looks: Looks, silent_s: float) -> Iterator[str]:
     if not seen["workers"]:
         yield ": ".join(filter(None, ("no worker is there", looks.scaling())))
     yield from _of_workers(looks, seen["workers"])
-    others, threads = seen["others"] if tasks else 0, seen["threads"]
+    others, threads = seen["others"], seen["threads"]
     if held := min(seen["cancelled"] + others, threads):
         what = f"{counted(held, 'task')} of other computations"
         what = what if others else f"{counted(held, 'cancelled task')} still"

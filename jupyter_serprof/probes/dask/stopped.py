@@ -5,8 +5,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from traceback import walk_tb
+from types import FrameType
 from typing import Any
 
+from jupyter_serprof.capture.hook import Hook
+from jupyter_serprof.capture.stacks import stack_of
 from jupyter_serprof.model.live import seconds_text
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.dask.graph.persisted import persisted_futures
@@ -21,7 +24,24 @@ def hush(error: BaseException, args: tuple[Any, ...]) -> None:
     # Source: distributed 2026.8.0, client.py:Client._gather, Future.result, utils.py:sync, All.
     if isinstance(error, KeyboardInterrupt):
         args[0].loop.add_callback(_take_errors)
-        AWAITED.update(*map(_keys, [getattr(args[1], "__self__", None), *args[2:3]]))
+        AWAITED.update(_waited(args))
+
+
+def waited_keys(thread: int) -> set[str]:
+    """Return the keys of the futures that a thread waits for now, as its watched calls say."""
+    return set[str]().union(*map(_waited, stack_of(thread, _arguments)))
+
+
+def _arguments(frame: FrameType) -> tuple[Any, ...]:
+    known = frame.f_locals if frame.f_code is Hook.__call__.__code__ else {}
+    return known["args"] if known and known["self"].place.stage == "dask.wait" else ()
+
+
+def _waited(args: tuple[Any, ...]) -> set[str]:
+    # Of `sync(client, future._result)`, `sync(client, wait, futures)`, `as_completed.__next__`.
+    futures = list(getattr(args[0], "futures", ())) if args else ()
+    owners = [getattr(one, "__self__", None) for one in args[1:2]]
+    return set[str]().union(*map(_keys, [futures, *owners, *args[2:3]]))
 
 
 #: Keys of graphs that never left: their futures are pending as long as a traceback holds them.

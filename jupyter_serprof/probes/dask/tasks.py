@@ -181,11 +181,9 @@ class _Places:
         return bool(report and report["bytes"].get("spills"))
 
     def _of_worker(self, address: str, start: int) -> tuple[int, int]:
-        """Return what to add to times of a worker from ``start`` on, and how far they may be off.
-
-        Workers add their guess of the scheduler's clock, which each heartbeat renews and agents
-        note: it is taken away again, and the offset that we measured put in its place.
-        """
+        """Return what to add to times of a worker from ``start`` on, and how far they may err."""
+        # Workers add their guess of the scheduler's clock, which each heartbeat renews and agents
+        # note: it is taken away again, and the offset that we measured put in its place.
         station = self.cluster.workers.get(address)
         if station is None or station.delay_end_s is None:
             return -self.station.offset_ns, self.station.error_ns

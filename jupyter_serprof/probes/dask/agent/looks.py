@@ -12,6 +12,7 @@ from .notes import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from .notes import Agent
@@ -28,23 +29,28 @@ class Lookout:
     def __init__(self, agent: Agent, scheduler: Any) -> None:
         self._agent, self._scheduler = agent, scheduler
 
-    def __getitem__(self, _: str) -> dict[str, Any]:
-        """Return what is known now; less where distributed has another name for something."""
+    def __getitem__(self, waited: Sequence[Any]) -> dict[str, Any]:
+        """Return what is known of own tasks and given keys; less where names are others."""
         try:
-            return _look(self._agent, self._scheduler)
+            return _look(self._agent, self._scheduler, waited)
         except Exception:
             return {}
 
 
-def _look(agent: Agent, scheduler: Any) -> dict[str, Any]:
+def _look(agent: Agent, scheduler: Any, waited: Sequence[Any]) -> dict[str, Any]:
+    # What was sent before, and is not waited for, keeps nobody.
+    earlier = _with_inputs(scheduler.tasks.get(key) for key in waited)
+
+    def is_own(task: Any) -> bool:
+        return agent.place(task) is not None or task.key in earlier
+
     workers = list(islice(scheduler.workers.values(), _MOST))
     paused = [worker for worker in workers if worker.status.name == "paused"]
     fullness = [worker.metrics["memory"] / (worker.memory_limit or 1e99) for worker in paused]
     silent = [time.time() - worker.last_seen for worker in workers if worker.processing]
     # Where all are paused, tasks that wish for nothing wait here, too.
-    unfit = [task for task in islice(scheduler.unrunnable, _MOST * bool(workers)) if _wish(task)]
-    if agent.planned:  # what was sent before keeps none of these waiting
-        unfit = [task for task in unfit if agent.place(task) is not None]
+    stuck = filter(is_own, scheduler.unrunnable if workers else ())
+    unfit = [task for task in islice(stuck, _MOST) if _wish(task)]
     return {
         "tasks": sum(agent.planned.values()),
         "done": agent.ended,
@@ -56,10 +62,22 @@ def _look(agent: Agent, scheduler: Any) -> dict[str, Any]:
         "paused": [len(paused), max(fullness, default=0.0)],
         "spilled": sum(worker.metrics["spilled_bytes"]["memory"] for worker in workers),
         "unfit": [len(unfit), _wish(unfit[0]) if unfit else ""],
-        "oldest": _oldest(agent, workers),
+        "oldest": _oldest(agent, workers, is_own),
         "cancelled": sum(w.metrics.get("task_counts", {}).get("cancelled", 0) for w in workers),
-        "others": sum(agent.place(one) is None for w in workers for one in list(w.executing)),
+        "others": sum(not is_own(one) for w in workers for one in list(w.executing)),
     }
+
+
+def _with_inputs(tasks: Iterable[Any]) -> set[Any]:
+    """Return the keys of tasks and of all that they wait for, of which there may be many."""
+    left: list[Any] = [task for task in tasks if task is not None]
+    keys: set[Any] = set()
+    while left and len(keys) < _MOST:
+        task = left.pop()
+        if task.key not in keys:
+            keys.add(task.key)
+            left += task.waiting_on or ()  # None where it was given to a worker
+    return keys
 
 
 def _taking(agent: Agent) -> list[Any]:
@@ -105,14 +123,14 @@ def running(worker: Any) -> list[Any]:
     return []
 
 
-def _oldest(agent: Agent, workers: list[Any]) -> list[Any]:
+def _oldest(agent: Agent, workers: list[Any], is_own: Callable[[Any], bool]) -> list[Any]:
     """Return prefix, seconds and usual seconds of the task that runs longest, as workers told."""
     # What a worker told when it was seen last; who has ended since is not processing.
     running = (
         (s + time.time() - worker.last_seen, task)
         for worker in workers
         for task, s in list(worker.executing.items())
-        if task.state == "processing"
+        if task.state == "processing" and is_own(task)
     )
     took_s, task = max(running, key=itemgetter(0), default=(0.0, None))
     if task is None:
