@@ -30,8 +30,7 @@ COPIED_TWICE = 1.8
 #: Of the pickle; protocol 5 copies only contiguous arrays once.
 CONTIGUOUS_SHARE = 0.8
 SMALL_BYTES = 1_000_000
-#: Of the time of a pickle of an array with gaps, at most: without them it is copied once, not
-#: twice. Smaller ones are gathered within the caches, which takes next to nothing.
+#: Of a pickle of an array with gaps, at most; smaller ones are gathered within the caches.
 GATHERED_SHARE, GATHERED_BYTES = 0.5, 4_000_000
 #: A pickle of little is slow, too, that takes so much of the time; many small objects take less.
 SLOW_SHARE, SLOW_NS_PER_BYTE = 0.2, 1_000
@@ -171,15 +170,17 @@ def gathered(trace: Trace) -> Iterable[Finding]:
     """Arrays with gaps: pickle gathers their elements into a copy, and copies that once more."""
     for index, span in indexed(trace, "pickle.dumps"):
         if (size := number(span, "gathered_bytes") or 0) >= GATHERED_BYTES:
+            share = GATHERED_SHARE * self_share(trace, "pickle.dumps")
+            most = f"up to {format_share(share, 0)} of the time"
             yield Finding(
                 "pickle.in-band-copy",
                 "warn",
-                f"pickle copied {format_bytes(size)} of an array with gaps twice",
+                f"an array with gaps, {format_bytes(size)}, was copied twice, {most}",
                 {"in_band_bytes": size},
                 f"{NAME} = np.ascontiguousarray({NAME})   # once, before it is sent",
                 spans=(index,),
                 because="it is not contiguous: its elements are gathered into a copy first",
-                share=GATHERED_SHARE * self_share(trace, "pickle.dumps"),
+                share=share,
             )
 
 
