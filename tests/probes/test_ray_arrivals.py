@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import ray  # noqa: F401  (is there wherever tasks were sent)
 
-from jupyter_serprof.probes.ray.agent import meter
+from jupyter_serprof.probes.ray.agent import copies, meter
 from jupyter_serprof.probes.ray.arrivals import Arrivals, Sightings
 
 MS, _STEADY = 1_000_000, ((0, 0), (1_000, 100_000))
@@ -61,3 +61,17 @@ def test_a_kernel_that_does_not_answer_is_asked_once(
         assert len(kernels.recv(1_000)) == meter._QUESTION.size
     assert made.wire is None
     assert arrivals.unseen() == ["bytes between nodes and files of spilled objects (TimeoutError)"]
+
+
+def test_an_object_that_is_freed_while_we_look_keeps_its_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = copies.Copies({b"task"}.copy)
+    seen._open[b"task"] = (b"object",)
+
+    for size in (800, None):
+        told = {b"object": {"object_size": size, "node_ids": ["far"]}}
+        monkeypatch.setattr(copies, "places_of", lambda _, told=told: told)
+        seen.look()
+
+    assert seen.sizes == {b"object": 800}
