@@ -165,6 +165,22 @@ def test_an_actor_is_exported_created_and_called() -> None:
     assert probe(trace).unseen == ()
 
 
+def test_an_actor_that_nobody_has_after_its_calls_tells_all_of_them() -> None:
+    """Its process ends right after the last one, before it would send what is new."""
+
+    @remote
+    class Worker:
+        def work(self) -> None:
+            time.sleep(0.01)
+
+    def run() -> None:
+        worker = cast("Any", Worker).remote()
+        ray.get([worker.work.remote() for _ in range(60)])
+
+    for _ in range(4):  # sent in time by chance, one may be
+        assert probe(recorded(run)[1]).unseen == ()
+
+
 def test_tasks_in_parallel_are_busy_beside_the_wall_time(tmp_path: Path) -> None:
     """Two tasks that sleep 300 ms at once: twice the work, once the wall time."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import ray
 
 from . import entry
-from .ray_pages import work
+from .ray_pages import started, work
 
 
 @ray.remote
@@ -50,7 +50,7 @@ def no_pipelining():
             time.sleep(0.04)
             return x
 
-    source, consumer = Source.remote(), Consumer.remote()
+    source, consumer = started(Source.remote(), Consumer.remote())
     return (
         lambda: ray.get(consumer.one_by_one.remote(source)),
         lambda: ray.get(consumer.ahead.remote(source)),
@@ -84,7 +84,7 @@ def no_limit_on_pending_tasks():
 @entry("ray: ray-core/actors/async_api", "ray.blocking-in-async")
 def blocking_get_in_an_async_actor():
     """ray.get in a coroutine of an actor: no other call runs meanwhile."""
-    asker = Asker.remote()
+    (asker,) = started(Asker.remote())
     return (
         lambda: ray.get([asker.blocked.remote(x) for x in range(6)]),
         lambda: ray.get([asker.awaited.remote(x) for x in range(6)]),
@@ -117,7 +117,7 @@ def all_calls_to_one_actor():
             time.sleep(0.06)
             return x
 
-    pool = [Loader.remote() for _ in range(2)]
+    pool = started(*[Loader.remote() for _ in range(2)])
     return (
         lambda: ray.get([pool[0].load.remote(x) for x in range(10)]),
         lambda: ray.get([pool[x % 2].load.remote(x) for x in range(10)]),
@@ -133,7 +133,7 @@ def new_actor_for_each_item():
         def predict(self, x):
             return x
 
-    kept = Model.remote()
+    (kept,) = started(Model.remote())
     return (
         lambda: [ray.get(Model.remote().predict.remote(x)) for x in range(2)],
         lambda: ray.get([kept.predict.remote(x) for x in range(2)]),

@@ -20,6 +20,12 @@ def work(x, seconds=0.08):
     return x
 
 
+def started(*actors):
+    """Return actors once they are there: what their start takes is not the entry's."""
+    ray.get([actor.__ray_ready__.remote() for actor in actors])
+    return actors
+
+
 @entry("ray: ray-core/patterns/return-ray-put", "ray.return-put")
 def return_of_a_put():
     """A task that puts its result and returns the reference."""
@@ -242,7 +248,7 @@ def global_written_by_a_task():
             self.total += x
             time.sleep(0.03)
 
-    counter = Counter.remote()
+    (counter,) = started(Counter.remote())
 
     def antipattern():
         ray.get([count.remote(1) for _ in range(10)])

@@ -94,7 +94,8 @@ def add_task_spans(
     with suppress(Exception):  # private to Ray
         align(run, tasks or (), submitted)
     if not (is_noted or is_short):
-        found = settled_notes(notes, run, len(known | set(filter(None, submitted))))
+        again = max(0, sum(not road.death_of(attempt) for attempt in tasks or ()) - len(known))
+        found = settled_notes(notes, run, len(known | set(filter(None, submitted))) + again)
     if align_notes(run, found, sent):  # they are told by that clock then
         found = settled_notes(notes, run, 0)
     idle = pending_tasks() if run.is_interrupted and tasks else set[bytes]()

@@ -10,6 +10,7 @@ Source: Ray 2.60.0, python/ray/_raylet.pyx:execute_task, ray/_private/worker.py.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import marshal
 import sys
@@ -143,11 +144,12 @@ def _listen(stay: Stay) -> None:
         before.leave()
     with EAR.lock:
         _STAY[:], EAR.ledger = [stay], Ledger()
-    EAR.worker, EAR.wake = stay.post.worker, _wake
+    EAR.worker, EAR.wake = stay.post.worker, _WAKE.set
     if not is_patched():
         try:
             patch()
             _pass_on()
+            atexit.register(_send_rest)
             threading.Thread(target=_tend, name="serprof", daemon=True).start()
         except BaseException:
             _leave()
@@ -223,26 +225,18 @@ def _contact(do: Callable[..., None] | None, *args: Any) -> None:
 # Notes on their way home, and the end.
 
 
-def _wake() -> None:
-    """Let the notes be sent; of a worker that is about to end, at once."""
-    if EAR.is_mortal:
-        for stay in _STAY:
-            _lay(stay)
-            stay.post.carry()
-    _WAKE.set()
-
-
 def _lay(stay: Stay) -> None:
-    with EAR.lock:
-        if [stay] != _STAY:  # what is new is of the next recording
-            _WAKE.set()
-            return
-        ledger, EAR.ledger = EAR.ledger, Ledger()
-    if stay.watch is not None:  # whoever waits for the notes has that, too
-        stay.watch.send_news()
-    if ledger is not None and (ledger.few or ledger.windows):
-        failures, EAR.failures = EAR.failures, 0
-        stay.post.lay({**ledger.told(), "failures": failures, "missing": [*MISSING]})
+    with _LOCK:  # two threads do at the end of a worker, and the numbers follow each other
+        with EAR.lock:
+            if [stay] != _STAY:  # what is new is of the next recording
+                _WAKE.set()
+                return
+            ledger, EAR.ledger = EAR.ledger, Ledger()
+        if stay.watch is not None:  # whoever waits for the notes has that, too
+            stay.watch.send_news()
+        if ledger is not None and (ledger.few or ledger.windows):
+            failures, EAR.failures = EAR.failures, 0
+            stay.post.lay({**ledger.told(), "failures": failures, "missing": [*MISSING]})
 
 
 def _tend() -> None:
@@ -262,10 +256,19 @@ def _tend() -> None:
                 if not stay.post.carry():
                     _WAKE.set()
             if not stay.is_wanted():
+                _send_rest()
                 _end(stay)
         except Exception:
             EAR.failures += 1
         pause_s = min(2 * pause_s, stay.pause_s / _PAUSES) if is_news else _SOON_S
+
+
+def _send_rest() -> None:
+    """Send what is not sent yet; an actor that nobody has any more ends right after its calls."""
+    with suppress(Exception):
+        for stay in _STAY:
+            _lay(stay)
+            stay.post.carry()
 
 
 def _end(stay: Stay) -> None:
@@ -279,6 +282,7 @@ def _leave() -> None:
         stay.leave()
     _STAY.clear()
     _PARENTS.clear()
+    atexit.unregister(_send_rest)
     put_back()
     for name in [name for name in sys.modules if (name + ".").startswith(__name__ + ".")]:
         del sys.modules[name]

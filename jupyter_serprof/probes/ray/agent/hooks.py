@@ -63,8 +63,6 @@ class Ear:
         self.wake: Callable[[], object] = bool
         #: Whether tasks take turns on one thread: then that does not tell which one it is.
         self.is_async = False
-        #: Whether this worker ends after some calls: then it says at once what it knows.
-        self.is_mortal = False
 
 
 EAR = Ear()
@@ -283,18 +281,6 @@ def load_begins(at: int) -> None:
         _HERE.loading = at
 
 
-def informing(original: Any) -> Any:
-    """Note whether this worker ends after some calls of a function."""
-
-    @functools.wraps(original)
-    def get_execution_info(*args: Any, **kwargs: Any) -> Any:
-        info = original(*args, **kwargs)
-        EAR.is_mortal = EAR.is_mortal or bool(getattr(info, "max_calls", 0))
-        return info
-
-    return get_execution_info
-
-
 # What happens in a task.
 
 
@@ -364,7 +350,6 @@ def patch() -> None:
         replace(worker.Worker, attribute, make)
     for attribute in ("fetch_and_register_remote_function", "_load_actor_class_from_gcs"):
         replace(functions.FunctionActorManager, attribute, loading)
-    replace(functions.FunctionActorManager, "get_execution_info", informing)
     pickle = import_module("ray.cloudpickle")
     dumped, loaded = (lambda _, made: len(made)), (lambda given, _: len(given[0]))
     replace(pickle, "dumps", timed("dumps", dumped, "ray.cloudpickle:dumps"))
