@@ -16,6 +16,7 @@ from random import Random
 from statistics import median
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -65,13 +66,16 @@ def test_what_is_over_within_a_second_is_not_told(
 ) -> None:
     """No thread stays; with ``SERPROF_LIVE=0`` none begins."""
     monkeypatch.setenv("SERPROF_LIVE", word)
-    told = Told()
+    told, begin = Told(), Mock(wraps=live.start_new_thread)
+    monkeypatch.setattr(live, "start_new_thread", begin)
 
+    with api.record("short", live=told):
+        assert begin.call_count == int(word)
     for _ in range(1_000):
-        with api.record("short", live=told):
+        with live.told(told):
             assert count_running() <= int(word)
 
-    assert (told, count_running()) == ([], 0)
+    assert (told, count_running(), begin.call_count) == ([], 0, 1_001 * int(word))
 
 
 def test_imports_before_are_a_part_of_the_wait(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
