@@ -261,7 +261,9 @@ def test_what_is_done_to_a_graph_is_told(
 
 
 @pytest.mark.filterwarnings("ignore:Sending large graph")
-def test_a_scheduler_that_stands_still_or_dies_is_told(tmp_path: Path) -> None:
+def test_a_scheduler_that_stands_still_or_dies_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with outside_cluster(tmp_path, 1) as outside, Client(outside.address) as client:
         words = "; the scheduler is busy: it has not answered for  ... MB are not sent "
         watcher = Watcher(words, partial(outside.scheduler.send_signal, signal.SIGCONT))
@@ -270,7 +272,8 @@ def test_a_scheduler_that_stands_still_or_dies_is_told(tmp_path: Path) -> None:
         with record("busy", live=watcher), suppress(Exception):
             outside.scheduler.send_signal(signal.SIGSTOP)
             client.submit(len, bytes(20_000_000)).result(60)
-            outside.scheduler.kill()
+            outside.scheduler.kill()  # nobody will answer
+            monkeypatch.setitem(dask.config.config, "serprof", {"patience": 2})
             client.submit(pow, 2, 4).result(1)
 
     assert watcher.said
