@@ -2,13 +2,11 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import ray
 
 from clusters.seen import attempts, recorded, self_ns, spans
-from jupyter_serprof.model import Trace
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
@@ -87,38 +85,3 @@ def test_a_slow_task_is_found_in_execute_on_a_worker() -> None:
             break
     else:
         pytest.fail("none of the recordings gives the wait to Execute")
-
-
-def test_slow_steps_of_a_task_are_told_apart() -> None:
-    """An argument slow to unpickle and a result slow to pickle are not called Execute."""
-
-    def slow(method: str) -> Any:
-        # Made here, so that it travels by value: workers cannot import this file.
-        def wait(*_: object) -> Any:
-            import time
-
-            time.sleep(0.2)
-            return {"a": 1}
-
-        methods = {"__getstate__": lambda _: {"a": 1}, "__setstate__": lambda *_: None}
-        return type("Slow", (), methods | {method: wait})()
-
-    @ray.remote
-    def give_back(_: object, make: Callable[[str], object]) -> object:
-        return make("__getstate__")
-
-    argument = slow("__setstate__")
-    ray.get(give_back.remote(1, slow))
-
-    def is_told_apart(trace: Trace) -> bool:
-        slow = ("ray.arguments.unpickle", "ray.outputs.pickle")
-        for stage in slow:
-            assert sum(span.duration_ns for span in spans(trace, stage)) >= 0.99 * 200e6
-        slow_ns = [self_ns(trace, stage) for stage in slow]
-        is_theirs = slow_ns == pytest.approx([200e6] * 2, rel=0.1)
-        return is_theirs and self_ns(trace, "ray.execute") < 20e6
-
-    assert any(
-        is_told_apart(trace)
-        for trace in attempts(lambda: ray.get(give_back.remote(argument, slow)))
-    )

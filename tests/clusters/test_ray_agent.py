@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import ray
 
-from clusters.seen import attempts, column, has_row, probe, recorded, remote, row, spans, until
+from clusters.seen import attempts, column, probe, recorded, remote, row, self_ns, spans, until
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Span, Trace
 from jupyter_serprof.probes.ray import agents as ray_agents
@@ -173,6 +173,8 @@ def test_what_is_slow_inside_of_a_task_is_told_apart() -> None:
 
     for stage, least_ns in injected.items():
         assert 0.99 * least_ns <= _inside(trace, stage) < 3 * least_ns
+    for stage in ("ray.arguments.unpickle", "ray.outputs.pickle"):  # not called Execute
+        assert self_ns(trace, stage) > 0.5 * injected[stage]
     (execute,) = [span for span in spans(trace, "ray.execute") if span.name == "work"]
     at = trace.spans.index(execute)
     nested = {span.stage for span in trace.spans if span.parent == at}
@@ -180,7 +182,7 @@ def test_what_is_slow_inside_of_a_task_is_told_apart() -> None:
     (got,) = spans(trace, "ray.task.get")
     (submitted,) = spans(trace, "ray.task.submit")
     assert got.end_ns - submitted.start_ns >= 0.99 * 250e6
-    assert has_row(trace, "ray.task.put")
+    assert row(trace, "ray.task.put").count
     assert probe(trace).level == "pickle, agent + events: 2 of 2 tasks seen"
 
 
@@ -232,7 +234,7 @@ def test_attempts_of_a_task_are_told_apart(tmp_path: Any) -> None:
     bodies = spans(trace, "ray.execute", "once")
     assert value == 5
     assert len(bodies) == len(spans(trace, "ray.task.put")) == 2
-    assert has_row(trace, "ray.retry")
+    assert row(trace, "ray.retry").count
     for body in bodies:
         inside = [span for span in spans(trace, "ray.task.put") if span.parent >= 0]
         assert any(body.start_ns <= put.start_ns <= put.end_ns <= body.end_ns for put in inside)
@@ -522,7 +524,7 @@ def test_the_headline_of_a_first_task_says_what_its_worker_did() -> None:
     _, trace = recorded(lambda: ray.get(first.options(runtime_env=fresh).remote(np.arange(9))))
 
     assert trace.summary is not None
-    assert has_row(trace, "ray.worker.start")
+    assert row(trace, "ray.worker.start").count
     assert "worker start and imports" in trace.summary.headline
 
 

@@ -1,53 +1,70 @@
 """Ray Client (``ray://``): put and get are timed from outside, and the document says why."""
 
+import json
+import socket
+import subprocess
 import sys
-import types
-from typing import Any
 
 import pytest
 import ray
-
-from clusters.client import run_client
-from clusters.seen import has_row, probe, recorded, row
+from pythons import python
 
 pytestmark = [pytest.mark.ray]
 
+#: A server of Ray Client on the loopback, before the cluster of all tests.
+_SERVER = """
+import sys
+import ray
+from ray.util.client.server.server import serve
 
-class _ConnectedClient(types.ModuleType):
-    """Stands for ``ray.util.client`` of a process that is connected with ``ray://``."""
+ray.init(sys.argv[2], log_to_driver=False)
+server = serve("127.0.0.1", int(sys.argv[1]))
+print("ready", flush=True)
+sys.stdin.read()
+server.stop(0)
+ray.shutdown()
+"""
 
-    class ray:  # noqa: N801  (its name in Ray)
-        """The object that answers for the connection."""
+_CLIENT = """
+import json, sys
+import ray
+from jupyter_serprof.api import record
 
-        @staticmethod
-        def is_connected() -> bool:
-            return True
+ray.init(f"ray://127.0.0.1:{sys.argv[1]}")
+with record("client") as recording:
+    value = ray.get(ray.put([1, 2, 3]))
+trace = recording.trace
+(probe,) = [p for p in trace.quality.probes if p.name == "ray"]
+found = [(s.stage, s.name, s.size_bytes) for s in trace.spans if s.stage.startswith("ray.")]
+print(json.dumps([value, probe.level, probe.unseen[-1], found]))
+ray.shutdown()
+"""
+
+
+def _free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_client_gets_outer_timings_and_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_gets_outer_timings_and_a_sentence() -> None:
     """A process outside the cluster: one span for each put and get, no stages invented."""
-    monkeypatch.setitem(sys.modules, "ray.util.client", _ConnectedClient("ray.util.client"))
-
-    value, trace = recorded(lambda: ray.get(ray.put([1, 2, 3])))
-
-    assert value == [1, 2, 3]
-    assert probe(trace).level == "outer"
-    assert probe(trace).unseen[-1].startswith("Ray Client (ray://)")
-    assert [span.name for span in trace.spans if span.stage not in ("gc", "recording")] == [
-        "put",
-        "get",
-    ]
-    assert row(trace, "ray.store").size_bytes is None
-    assert not has_row(trace, "ray.pickle")
-
-
-def test_a_real_client_gets_outer_timings_and_a_sentence() -> None:
-    """The same against a server of Ray Client on the loopback; needs grpcio (``ray[client]``)."""
     pytest.importorskip("grpc", reason="Ray Client needs grpcio: pip install 'ray[client]'")
-    answer: dict[str, Any] = run_client()
+    port, address = _free_port(), ray.get_runtime_context().gcs_address
+    with subprocess.Popen(
+        [sys.executable, "-c", _SERVER, port, address],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        while server.stdout.readline().strip() != "ready":
+            assert server.poll() is None, "the server of Ray Client did not start"
+        said = python(_CLIENT, port)
+        server.communicate(timeout=60)
 
-    assert answer["value"] == [1, 2, 3]
-    assert answer["level"] == "outer"
-    assert answer["stages"] == ["ray.fetch", "ray.store"]
-    assert "ray://" in answer["unseen"]
+    value, level, unseen, spans = json.loads(said.splitlines()[-1])
+    assert (value, level) == ([1, 2, 3], "outer")
+    assert unseen.startswith("Ray Client (ray://)")
+    assert spans == [["ray.store", "put", None], ["ray.fetch", "get", None]]

@@ -90,6 +90,7 @@ def test_an_interrupt_is_heard_in_an_await(told: Kernel) -> None:
     ran = told.run(cell, interrupt_at="now")
 
     assert ("CancelledError" in ran.error, told.run("late").value) == (True, "[]")
+    assert (ran.status, ran.trace.outcome) == ("error", "interrupted")
 
 
 def test_each_of_two_cells_has_a_line_of_its_own(told: Kernel) -> None:

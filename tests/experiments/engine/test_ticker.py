@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from _thread import start_new_thread
 from collections import Counter, defaultdict
 from functools import partial
 from heapq import heapreplace
@@ -66,7 +67,7 @@ def test_what_is_over_within_a_second_is_not_told(
 ) -> None:
     """No thread stays; with ``SERPROF_LIVE=0`` none begins."""
     monkeypatch.setenv("SERPROF_LIVE", word)
-    told, begin = Told(), Mock(wraps=live.start_new_thread)
+    told, begin = Told(), Mock(wraps=start_new_thread)
     monkeypatch.setattr(live, "start_new_thread", begin)
 
     with api.record("short", live=told):
