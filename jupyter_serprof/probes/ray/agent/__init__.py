@@ -26,7 +26,6 @@ from .hooks import (
     EAR,
     MISSING,
     current_id,
-    is_patched,
     load_begins,
     patch,
     put_back,
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["start", "stepped"]
 
 _LOCK = threading.RLock()
-_WAKE = threading.Event()
 #: How soon after a task its notes are sent, s; while tasks follow each other the pause doubles, up
 #: to this part of the time between two looks for the end.
 _SOON_S, _PAUSES = 1 / 512, 4  # doubled often enough it is that part
@@ -140,12 +138,13 @@ def start(key: bytes, until_ns: int, period_s: float, began: int = 0) -> None:
 
 
 def _listen(stay: Stay) -> None:
+    is_first = not _STAY
     for before in _STAY:
         before.leave()
     with EAR.lock:
         _STAY[:], EAR.ledger = [stay], Ledger()
-    EAR.worker, EAR.wake = stay.post.worker, _WAKE.set
-    if not is_patched():
+    EAR.worker = stay.post.worker
+    if is_first:
         try:
             patch()
             _pass_on()
@@ -229,7 +228,7 @@ def _lay(stay: Stay) -> None:
     with _LOCK:  # two threads do at the end of a worker, and the numbers follow each other
         with EAR.lock:
             if [stay] != _STAY:  # what is new is of the next recording
-                _WAKE.set()
+                EAR.news.set()
                 return
             ledger, EAR.ledger = EAR.ledger, Ledger()
         if stay.watch is not None:  # whoever waits for the notes has that, too
@@ -245,8 +244,8 @@ def _tend() -> None:
         stay = _STAY[0]
         with suppress(Exception):
             stay.look_around()
-        is_news = _WAKE.wait(stay.pause_s)
-        _WAKE.clear()
+        is_news = EAR.news.wait(stay.pause_s)
+        EAR.news.clear()
         try:
             if is_news:
                 # All workers of a node at the same moments, so that one of them takes all along.
@@ -254,7 +253,7 @@ def _tend() -> None:
                 _lay(stay)
                 time.sleep(_SOON_S)
                 if not stay.post.carry():
-                    _WAKE.set()
+                    EAR.news.set()
             if not stay.is_wanted():
                 _send_rest()
                 _end(stay)

@@ -60,7 +60,8 @@ class Ear:
         self.lock, self.worker = threading.Lock(), b""
         #: How often something of ours failed.
         self.failures = 0
-        self.wake: Callable[[], object] = bool
+        #: Whether something was noted that is not sent yet.
+        self.news = threading.Event()
         #: Whether tasks take turns on one thread: then that does not tell which one it is.
         self.is_async = False
 
@@ -90,11 +91,6 @@ def put_back() -> None:
         _UNDO.pop()()
     EAR.ledger = None
     _ERRANDS.clear()
-
-
-def is_patched() -> bool:
-    """Tell whether something of ours is in place."""
-    return bool(_UNDO)
 
 
 class Standin:
@@ -231,7 +227,8 @@ def _end(errand: Errand) -> None:
         with EAR.lock:  # else it may be taken into what is on its way already
             if EAR.ledger is not None:
                 EAR.ledger.take(facts)
-        EAR.wake()
+        if not EAR.news.is_set():  # that is mostly so, and costs less
+            EAR.news.set()
     except Exception:
         EAR.failures += 1
 

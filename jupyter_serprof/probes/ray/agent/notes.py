@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from heapq import heappush, heappushpop
+from operator import attrgetter
 from random import Random
 
 TYPE_CHECKING = False
@@ -51,6 +52,7 @@ class Errand:
         *("ident", "name", "attempt", "loading", "begin", "body", "returned", "end"),
         *("spans", "dropped", "sums", "inner"),
     )
+    _told = attrgetter(*__slots__[:-2])
 
     def __init__(self, ident: bytes, name: str, loading: int) -> None:
         self.ident, self.name, self.attempt = ident, name, 0
@@ -93,17 +95,16 @@ class Errand:
 
     def facts(self, worker: bytes) -> Facts:
         """Return what is told of it as plain data."""
-        known = tuple(getattr(self, name) for name in self.__slots__[:-2])
-        return (_RANDOM.random(), worker, *known, self._whole())
+        return (_RANDOM.random(), worker, *self._told(self), self._whole())
 
     def _whole(self) -> Sums:
         parts = self.body - self.begin, self.returned - self.body, self.end - self.returned
-        left = dict(zip(PARTS, parts, strict=True))
-        for (phase, _), known in self.sums.items():
-            left[phase] -= known[1]
-        sums = dict(self.sums)
-        for (phase, own), took in zip(left.items(), parts, strict=True):
-            sums[phase, PARTS[phase]] = [1, own, 0, took, took]
+        sums, noted = {}, self.sums
+        for key, took in zip(PARTS.items(), parts):  # noqa: B905  (this is done for each task)
+            sums[key] = [1, took, 0, took, took]
+        for (phase, stage), known in noted.items():
+            sums[phase, stage] = known
+            sums[phase, PARTS[phase]][1] -= known[1]
         if self.loading:
             took = self.begin - self.loading
             sums["load", "ray.load"] = [1, took, 0, took, took]
@@ -162,9 +163,10 @@ class Ledger:
     def take(self, one: Facts) -> None:
         """Take in a task that is over."""
         name = one[_NAME]
-        if name not in self.few and len(self.few) < MOST_FUNCTIONS:
-            self.few[name] = Few()
-        other = self.few[name].take(one) if name in self.few else one
+        few = self.few.get(name)
+        if few is None and len(self.few) < MOST_FUNCTIONS:
+            few = self.few[name] = Few()
+        other = few.take(one) if few else one
         if other is not None:
             start = other[_LOADING] or other[_BEGIN]
             self._fold(other[_WORKER], other[_NAME], start, other[_END], 1, other[-1])
@@ -172,14 +174,15 @@ class Ledger:
 
     def _fold(self, worker: bytes, name: str, start: int, end: int, count: int, sums: Sums) -> None:
         key = worker, name, start // self._window_ns
-        self._kinds.add(key[:2])
-        known = self.windows.setdefault(key, [start, end, 0, {}])
+        if (known := self.windows.get(key)) is None:
+            self._kinds.add(key[:2])
+            known = self.windows[key] = [start, end, 0, {}]
         known[:3] = min(known[0], start), max(known[1], end), known[2] + count
         for stage, more in sums.items():
             _add(known[3], stage, more)
 
     def _thin(self) -> None:
-        while len(self.windows) > max(MOST_WINDOWS, 2 * len(self._kinds)):
+        while len(self.windows) > MOST_WINDOWS and len(self.windows) > 2 * len(self._kinds):
             self._window_ns, before, self.windows = 2 * self._window_ns, self.windows, {}
             for (worker, name, _), known in before.items():
                 self._fold(worker, name, *known)
