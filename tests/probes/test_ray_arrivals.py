@@ -63,6 +63,34 @@ def test_a_kernel_that_does_not_answer_is_asked_once(
     assert arrivals.unseen() == ["bytes between nodes and files of spilled objects (TimeoutError)"]
 
 
+@pytest.mark.parametrize(
+    ("devices", "link"),
+    [
+        ({"eth0": ("up", "10000")}, 1_250_000_000),
+        ({"eth0": ("up", "10000"), "eth1": ("down", "-1")}, 1_250_000_000),
+        ({"eth0": ("up", "10000"), "eth1": ("up", "1000")}, None),
+        ({"eth0": ("up", "-1")}, None),
+        ({"eth0": ("up", "")}, None),
+        ({}, None),
+    ],
+    ids=["one", "one without a cable", "two", "virtual", "wireless", "none"],
+)
+def test_the_link_of_a_machine_is_known_where_it_has_one(
+    devices: dict[str, tuple[str, str]],
+    link: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """As Linux tells of its devices; a bridge or a tunnel has no hardware."""
+    for name, (state, speed) in {"bridge": ("up", "100"), **devices}.items():
+        (tmp_path / name / ("device" if name in devices else "bridge")).mkdir(parents=True)
+        (tmp_path / name / "operstate").write_text(f"{state}\n")
+        (tmp_path / name / "speed").write_text(f"{speed}\n")
+    monkeypatch.setattr(meter, "_DEVICES", tmp_path)
+
+    assert meter.link_bytes_per_s() == link
+
+
 def test_an_object_that_is_freed_while_we_look_keeps_its_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

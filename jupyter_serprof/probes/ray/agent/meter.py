@@ -114,8 +114,9 @@ def link_bytes_per_s() -> int | None:
     """Return how fast the only link of this machine is, if hardware tells; a virtual one cannot."""
     speeds = set[int]()
     for device in _DEVICES.glob("*/device"):
-        with suppress(OSError, ValueError):  # it is off
-            speeds.add(125_000 * int((device.parent / "speed").read_text("ascii")))
+        with suppress(OSError, ValueError):  # it is off, or has no cable
+            if (device.parent / "operstate").read_text("ascii").strip() != "down":
+                speeds.add(125_000 * int((device.parent / "speed").read_text("ascii")))
     return speeds.pop() if len(speeds) == 1 and min(speeds) > 0 else None
 
 
