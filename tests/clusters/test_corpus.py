@@ -28,7 +28,7 @@ def test_the_cause_is_named_first_and_nothing_is_said_of_the_twin(
 ) -> None:
     """All of them: ``python -m tests.corpus``."""
     request.getfixturevalue(CLUSTERS[entry.cluster])
-    antipattern, healthy = entry.prepare()
+    antipattern, healthy = entry.made()
 
     is_error = entry.cause == "error"  # it costs no time, so that it is no headline
     assert mostly(entry.rule, (first(t, is_headline=not is_error) for t in attempts(antipattern)))

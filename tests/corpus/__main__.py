@@ -81,7 +81,7 @@ def run_entry(entry: Entry, pairs: int) -> Row:
     if missing:
         return Row(entry, reason=f"{_MISSING}: {', '.join(missing)}")
     start(entry.cluster)
-    antipattern, healthy = entry.prepare()
+    antipattern, healthy = entry.made()
     first = antipattern()
     if entry.rule and not _same(first, healthy()):
         return Row(entry, reason="the twin returns something else")

@@ -101,7 +101,7 @@ def queries_without_persist():
 
 
 def prepare(block):
-    time.sleep(len(block) / 8000)  # of rows; another core may not be free
+    time.sleep(len(block) / 4000)  # of rows; another core may not be free
     return block + 1
 
 
@@ -110,7 +110,7 @@ def shared_work_computed_twice():
     """Two results of the same array, computed one after the other."""
 
     def both():
-        x = da.random.default_rng(0).random((5000, 30), chunks=(625, 30))
+        x = da.random.default_rng(0).random((5000, 30), chunks=(2500, 30))
         prepared = x.map_blocks(prepare, dtype=float)
         return prepared.sum(), prepared[:, 0].max()
 

@@ -53,8 +53,8 @@ class MachineCheck:
     longer runs take; 9 MiB meanwhile. Blocks come from ``mmap`` and the pickles are small, so that
     neither ``malloc`` changes its ways nor the garbage collector has anything to count. Runs behind
     it meet cold caches, hence it does not stand between short ones (medians of fifteen took 1.04 to
-    1.06 times as long below 1 MB, by ``tests/benchmarks/control_cost.py``). Both sides of a
-    comparison have it.
+    1.06 times as long below 1 MB, in twenty documents with it and without, in turns). Both sides of
+    a comparison have it.
 
     What it cannot see: other machines, disks, the network; and it follows the memory behind the
     last cache by half. Code that begins to leave much more in the caches makes its copies up to
