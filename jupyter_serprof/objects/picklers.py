@@ -299,14 +299,16 @@ _LOOK_S = 0.5
 def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], ...]:
     """Return (size in bytes, ``in-band`` or ``out-of-band``) of the largest payloads of a value.
 
-    ``value``: What is sent; must be picklable by cloudpickle.
     ``hands_over``: True if the transport takes buffers out-of-band.
 
     Runs the pickler once into a sink that keeps nothing, so large arrays cost no copy. Payloads up
     to 128 KiB inside the pickle are not listed: many small objects reach the sink in frames of
-    about 64 KiB, which are not buffers.
+    about 64 KiB, which are not buffers. Of what takes too long or is refused there are none.
     """
-    sink, beside = _pickled(value, hands_over=hands_over)
+    try:
+        sink, beside = _pickled(value, hands_over=hands_over)
+    except (Exception, OutOfTime):  # noqa: BLE001  (reducers of the user's classes)
+        return ()
     found = [(size, "in-band") for size in sink.large if size > 2 * _OWN_WRITE_BYTES]
     found += [(memoryview(buffer).nbytes, "out-of-band") for buffer in beside]
     return tuple(sorted(found, key=lambda entry: -entry[0])[:50])

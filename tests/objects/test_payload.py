@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from jupyter_serprof.objects import picklers
 from jupyter_serprof.objects.picklers import buffer_places
 
 MB = 1_000_000
@@ -68,7 +69,11 @@ def test_listing_copies_no_buffer(hands_over: bool) -> None:
     assert peak < MB
 
 
-def test_what_cannot_be_pickled_raises_as_the_pickler_does() -> None:
-    """The caller decides what a missing list means."""
-    with pytest.raises(TypeError, match="cannot pickle"):
-        buffer_places(threading.Lock(), hands_over=True)
+@pytest.mark.parametrize(("value", "seconds"), [(threading.Lock(), 9.0), ([b"x" * MB], -1.0)])
+def test_what_cannot_be_listed_is_left_out(
+    value: object, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list is extra: a document that was measured is not lost for it."""
+    monkeypatch.setattr(picklers, "_LOOK_S", seconds)
+
+    assert buffer_places(value, hands_over=True) == ()

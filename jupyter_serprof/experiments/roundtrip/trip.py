@@ -96,10 +96,7 @@ def payload_places(
         size = size_bytes(value)
         place = "out-of-band" if facts["out_of_band_bytes"] == size else "in-band"
         return ((size, place),) if size else ()
-    try:
-        return buffer_places(value, hands_over=hands_over)
-    except Exception:  # noqa: BLE001  (it was pickled a moment ago; a list of buffers is extra)
-        return ()
+    return buffer_places(value, hands_over=hands_over)
 
 
 #: Spread (interquartile range over median) above which runs are called uneven.
