@@ -39,7 +39,7 @@ _SHORTEST = 3
 _NAMES = {
     *("Trace.name", "Sweep.name", "Span.name", "Anatomy.name", "Group.title"),
     *("Comparison.before", "Comparison.after", "captured", "code", "computation", "host", "key"),
-    *("layer", "module", "name", "names", "path", "prefix", "task", "worker"),
+    *("client", "layer", "module", "name", "names", "path", "prefix", "task", "worker"),
 }
 
 

@@ -306,6 +306,12 @@ def path_text(path: str) -> str:
     return f"`{line if len(line) <= _LONGEST_PATH else '…' + line[1 - _LONGEST_PATH :]}`"
 
 
+def a_kind(kind: str) -> str:
+    """Return the name of a kind with its article: a list, an async_generator, an RLock."""
+    is_an = re.match(r"(?!uni|us)[aeiouAEIO]|[FHLMNRSX](?=[A-Z])", kind)
+    return f"{'an' if is_an else 'a'} {kind}"
+
+
 def is_code(path: str) -> bool:
     """Tell whether a path can be pasted: not what a closure or a set holds.
 

@@ -160,11 +160,6 @@ def state_of(value: object) -> dict[str, object]:
     return found if type(found) is dict else {}
 
 
-def attributes_of(value: object) -> dict[str, object] | None:
-    """Return the attributes of an instance that are pickled, with slots; None if code decides."""
-    return {**state_of(value), **slots_of(value)} if is_plain(type(value)) else None
-
-
 def slots_of(value: object) -> dict[str, object]:
     """Return what the slots of an instance hold, by name; those of its class come first."""
     found = dict[str, object]()

@@ -52,7 +52,7 @@ _QUOTED = re.compile(r"""(['"])(?:~|[A-Za-z]:)?[/\\][^'"]*?([^'"/\\]*)\1""")
 _PATH = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?(?:[/\\]+[\w.~+-]+)*[/\\]+([\w.~+-]+)")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TOO_DEEP = "nested too deeply"
-#: Behind the type of what nobody can replace or delete in its place.
+#: Behind the type of what nobody can replace in its place.
 _IN_TUPLE = " in a tuple"
 #: Behind the type of what is not found by the name of its class.
 _NO_MODULE = " that no module has"
@@ -61,7 +61,7 @@ _COLUMN = "column in a DataFrame"
 #: Before the class that has it as an attribute, and before one that copies itself.
 _OF, _IN = " of ", " in a "
 #: What has attributes, and is no class of the user.
-_UNNAMED = (functools.partial, types.MethodType, types.ModuleType)
+_UNNAMED = (functools.partial, types.MethodType, types.ModuleType, types.SimpleNamespace)
 #: A file that can be opened again by its path, and the types that it may have.
 FILE = "file"
 _FILES = (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.FileIO)
@@ -195,9 +195,10 @@ class _Search:
                     self.found.append(Culprit(path + step, kind, why))
                 elif id(part) not in above and part is not value:
                     inside = _place_in(value, step, place)
-                    if "." in inside and place.startswith(_OF) and "." not in place:
-                        break  # an object of a library in one of the user, who has it whole
                     self.descend(part, path + step, why, (*above, id(value)), inside)
+        places = (one.type_name.partition(_OF) for one in self.found[count:])
+        if any("." in owner and kind not in _ADVICE for kind, _, owner in places):
+            del self.found[count:]  # what a library made for itself: its object is told whole
         if len(self.found) == count:
             place_on_disk = getattr(value, "name", None) if is_exactly(value, _FILES) else None
             is_file = type(place_on_disk) is str and Path(place_on_disk).is_file()

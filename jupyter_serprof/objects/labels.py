@@ -28,12 +28,9 @@ _OPENED_PANDAS = (
 _SLOTS = {f"__{name}__": f"<{name}>" for name in ("globals", "closure", "defaults", "code")}
 _SLOTS["__kwdefaults__"] = "<keyword defaults>"
 
-
 #: How these join a function.
-_OF_FUNCTIONS = {
-    **dict.fromkeys(("<globals>", "<keyword defaults>"), "names"),
-    **dict.fromkeys(("<closure>", "<defaults>"), "items"),
-}
+_OF_FUNCTIONS = {"<globals>": "names", "<keyword defaults>": "names"}
+_OF_FUNCTIONS |= {"<closure>": "items", "<defaults>": "items"}
 
 
 def key_label(key: object) -> str:

@@ -154,8 +154,7 @@ def _attributes(value: object) -> Iterator[object]:
 def details_of(look: Look) -> dict[str, Any]:
     """Return the details of a span: bytes by kind, and about how many objects they hold."""
     keys = ("contiguous_bytes", "arrow_bytes", "gathered_bytes")
-    known = {key: getattr(look, key) for key in keys}
-    details: dict[str, Any] = {key: size for key, size in known.items() if size is not None}
+    details = {key: size for key in keys if (size := getattr(look, key)) is not None}
     if look.small_bytes is None:
         return details
     details |= {"small_bytes": look.small_bytes, "large_bytes": look.large_bytes}

@@ -247,8 +247,9 @@ def careful(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
             is_trusted = kind_module(kind).partition(".")[0] in _TRUSTED or is_known(value)
             if is_trusted or issubclass(kind, types.FunctionType | type):
                 return above(self, value)
-            state = ask.attributes_of(value)
-            return object, () if state is None else (kind, state, _contents(value))
+            if not ask.is_plain(kind):  # code decides
+                return object, ()
+            return object, (kind, ask.state_of(value), ask.slots_of(value), _contents(value))
 
     return Careful
 

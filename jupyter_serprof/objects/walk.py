@@ -59,7 +59,7 @@ def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN
             yield from ((f".<{one.kind} {one.name}>", one.value) for one in variables_of(value))
     elif ask.is_a(value, type):
         own = vars(value).items() if takes_functions and is_by_value(value) else ()
-        yield from ((f".{name}", part) for name, part in own if not name.startswith("__"))
+        yield from ((f".{at}", part) for at, part in own if at[:2] != "__" or callable(part))
     elif ask.is_array(value) and value.dtype.hasobject:
         # Of more than one dimension the rows.
         yield from ((f"[{i}]", part) for i, part in enumerate(value.tolist()))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Anatomy, Sweep, UsageError, WrongTypeError, stage, stages_of
 from jupyter_serprof.model.trace import Comparison, Scalar, Span, Stage, Trace
-from jupyter_serprof.model.units import format_bytes
+from jupyter_serprof.model.units import a_kind, format_bytes
 from jupyter_serprof.views.kit.table import csv_table
 
 if TYPE_CHECKING:
@@ -100,9 +100,8 @@ def rows_of(doc: Given, what: str | None = None) -> Rows:
     """
     tables = _tables(doc)
     if what is not None and what not in tables:
-        kind = type(doc).__name__.lower()
-        article = "an" if kind[0] in "aeiou" else "a"
-        message = f"{article} {kind} has no {what!r}. Choose one of: {', '.join(tables)}"
+        kind = a_kind(type(doc).__name__.lower())
+        message = f"{kind} has no {what!r}. Choose one of: {', '.join(tables)}"
         raise UsageError(message)
     return tables[what or next(iter(tables))]()
 

@@ -9,6 +9,7 @@ from dask_golden import HASH, HEALTHY, apart, graph_table, repeats, run, tiny
 from typed_code import DASK_CODE
 
 from jupyter_serprof.analysis import analyse
+from jupyter_serprof.analysis.findings import find
 from jupyter_serprof.analysis.findings.dask_facts import prefix
 from jupyter_serprof.analysis.findings.dask_tiny import larger_chunks
 from jupyter_serprof.model import Finding, Trace
@@ -122,3 +123,14 @@ def test_chunks_as_printed_are_fewer_by_one_factor_in_each_number_of_dimensions(
 
     made = da.ones(shape, chunks=names["chunks"])
     assert x.npartitions / made.npartitions == pytest.approx(2, rel=0.06)
+
+
+@pytest.mark.parametrize("called", ["", "klient"])
+def test_a_remedy_is_typed_with_the_client_of_the_notebook(called: str) -> None:
+    held = graph_table(("f", "numpy.ndarray (2,)", 16_000_000, 12))
+    trace = run(graph=16_000_000, dispatched=192_000_000, tasks=312, tables=[held])
+    first = trace.spans[0]._replace(details={"client": called} if called else None)
+
+    told = find(replace(trace, spans=(first, *trace.spans[1:])), name="table")
+
+    assert f"({called or 'client'}.scatter([table]," in "".join(one.remedy for one in told)

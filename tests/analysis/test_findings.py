@@ -552,6 +552,8 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         # Arrays with gaps are gathered by protocol 5, too.
         (old(10**7, 5_000, contiguous=7_999_999), old(10**7, 5_000, contiguous=8_000_000)),
         (old(10**7, 5_000, contiguous=None), old(10**7, 5_000, contiguous=10**7)),
+        # By protocol 2 each byte is one letter or two.
+        (old(10**7, 5_000, 2, 4_499_999), old(10**7, 5_000, 2, 4_500_000)),
     ],
     "pickle.small-objects": [
         (lasting(many(9_000_000), 91), lasting(many(8_990_000), 91)),
@@ -579,6 +581,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (dumped((30_001, 0)), dumped((30_000, 0))),
         (dumped((999_999, 0)), dumped((1_000_000, 0))),
         (dumped((10**6, 0), ms=19.9), dumped((10**6, 0), ms=20)),
+        (dumped((10**6, 0), protocol=2, contiguous_bytes=9), dumped((10**6, 0), protocol=2)),
         (many(), many(objects=5)),
         (many(), many(ms=300)),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from clusters.seen import wanted
-from jupyter_serprof.api import run
+from jupyter_serprof.api import record, run
 from jupyter_serprof.experiments.remedies.graph import (
     DaskTryout,
     large_values,
@@ -87,14 +88,24 @@ def test_an_embedded_array_is_tried_as_a_key_and_scattered(dask_client: Client, 
     assert from_document(to_document(sweep)) == sweep
 
 
-def test_what_is_a_key_of_its_own_is_scattered(dask_client: Client) -> None:
+def test_what_is_a_key_of_its_own_is_scattered_by_the_names_of_the_notebook(
+    dask_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dask makes large arguments of an array's tasks keys: the remedy of the stages is tried."""
     da = pytest.importorskip("dask.array")
     table, before = np.arange(250_000.0), wanted(dask_client)
     value = da.ones((40, 4), chunks=(10, 4)).map_blocks(lambda block, t: block + t[0], table)
+    for name, known in (("klient", dask_client), ("table", table)):
+        monkeypatch.setattr(sys.modules["__main__"], name, known, raising=False)
 
-    sweep = run(DaskTryout(value, name="y", budget_s=1))
+    tryout = DaskTryout(value, name="y", budget_s=1)
+    lines = [trial.code for trial, _ in tryout._look()]
+    sweep = run(tryout)
+    with record("y") as recording:
+        value.compute()
 
+    assert "(klient.scatter([table], " in str(lines)
+    assert "klient" in {(span.details or {}).get("client") for span in recording.trace.spans}
     assert [v.key for v in sweep.variants if v.facts.get("equal")] == ["dask-scatter"]
     assert "used by 4 tasks" in sweep.quality.notes[0]
     assert wanted(dask_client) == before

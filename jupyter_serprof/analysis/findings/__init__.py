@@ -91,8 +91,9 @@ def in_band_copy(trace: Trace) -> Iterable[Finding]:
         if copied and ray_values.holds_file(trace, span):
             yield ray_values.file_sent(trace, index, copied)
             continue
-        if copied < ray_values.WORTH_BYTES or _elements_around(trace, index) >= WALKED_ELEMENTS:
-            continue
+        beside = number(trace.spans[span.parent], "elements") if span.parent >= 0 else 0
+        if copied < ray_values.WORTH_BYTES or (beside or 0) >= WALKED_ELEMENTS:
+            continue  # many small ones: another finding
         copies = ray_values.COPIES_OF_POLARS if form == "polars" else ("ray.msgpack", "ray.pickle")
         if form or ray_values.has_payloads(span):
             yield Finding(
@@ -248,12 +249,6 @@ def _is_slowed_by_pages(row: Row, trace: Trace) -> bool:
     return is_slow and touched >= TOUCHED_SHARE * copied
 
 
-def _elements_around(trace: Trace, index: int) -> int:
-    """Count the objects that the pickle holds side by side; many small ones: another finding."""
-    parent = trace.spans[index].parent
-    return (number(trace.spans[parent], "elements") or 0) if 0 <= parent < len(trace.spans) else 0
-
-
 Rule = Callable[[Trace], Iterable[Finding]]
 RULES: Sequence[Rule] = (
     in_band_copy,
@@ -289,7 +284,9 @@ def find(
         found.sort(key=lambda finding: finding is not cause)
     if found[:1] and found[0].rule == _REFUSED:
         del found[1:]  # of a run that failed: nothing of it is to be made faster
-    roles = roles_of(read.name) | ({NAME: name} if PLACE.fullmatch(name) else {})
+    clients = {known for span in trace.spans if (known := text(span, "client"))}
+    roles = {"<client>": min(clients, default="client")} | roles_of(read.name)
+    roles |= {NAME: name} if PLACE.fullmatch(name) else {}
     told = [named(finding, roles) for finding in found]
     if told and is_cause(told[0]) and not told[0].remedy:
         # Better none than one that leaves the headline as it is.

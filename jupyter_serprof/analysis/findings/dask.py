@@ -59,7 +59,7 @@ def many_layers(trace: Trace) -> Iterable[Finding]:
         "warn",
         f"the graph{f' of `{name}`' if name else ''} has {format_count(layers)} layers",
         {"layers": layers, "optimize_ns": optimized.self_ns if optimized else None},
-        "futures = client.map(<function>, <values>)   # `client.map` and bags make no layer for "
+        "futures = <client>.map(<function>, <values>)   # `client.map` and bags make no layer for "
         "each call, as dask.delayed does",
         spans=tuple(counts),
         because="the time to build and cull them grows with the square of their number",
@@ -86,7 +86,7 @@ def main_functions(trace: Trace) -> Iterable[Finding]:
             "warn" if is_slow else "info",
             "functions of the notebook were pickled twice",
             {"main_functions": count, "self_ns": row.self_ns, "share": round(share, 3)},
-            'client.upload_file("tasks.py")   # once you have moved the functions there, and '
+            '<client>.upload_file("tasks.py")   # once you have moved the functions there, and '
             "import them from it",
             spans=tuple(counts),
             because=f"by pickle, which needs a module to import them from, then by cloudpickle, "
@@ -105,7 +105,7 @@ def scheduler_gc(trace: Trace) -> Iterable[Finding]:
             "warn",
             "garbage collection held the scheduler up",
             {},
-            "import gc; client.run_on_scheduler(gc.freeze)   # what lives there now is not "
+            "import gc; <client>.run_on_scheduler(gc.freeze)   # what lives there now is not "
             "searched any more; fewer, larger tasks make fewer objects",
             share=self_share(trace, "gc"),
         ),

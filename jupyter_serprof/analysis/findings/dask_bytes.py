@@ -19,7 +19,7 @@ from jupyter_serprof.analysis.spans import (
 )
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.trace import IN_CODE
-from jupyter_serprof.model.units import format_bytes, format_count, format_ratio
+from jupyter_serprof.model.units import a_kind, format_bytes, format_count, format_ratio
 
 LARGE_BYTES, KNOWN_SHARE = 10_000_000, 1 / 3
 REPEATED_BYTES = 100_000_000
@@ -56,7 +56,7 @@ _HELD = (
 )
 #: A method takes its object along.
 _BY_METHOD = (
-    "sent = client.scatter([<bound>], broadcast=True)[0]   # once to each worker; then submit "
+    "sent = <client>.scatter([<bound>], broadcast=True)[0]   # once to each worker; then submit "
     "`type(<bound>).<method>` with `sent` before its other arguments"
 )
 _BY_ARGUMENT = "<captured>   # as an argument it goes once to each worker"
@@ -99,6 +99,7 @@ def _embedded(trace: Trace, entry: facts.Record) -> Finding:
     crosses = f"{format_bytes(crossing)} go to workers" if (crossing or 0) > (size or 0) else ""
     times = max(_graphs_of(trace, size or 0), (crossing or 0) / max(1, size or 0))
     is_cut, lanes = layer.lower() in _SLICED, facts.workers(trace).threads
+    what = a_kind(word(entry, "object"))
     again = 1 - lanes / times if lanes < times and not is_cut else 1.0
     return Finding(
         "dask.large-object",
@@ -114,7 +115,7 @@ def _embedded(trace: Trace, entry: facts.Record) -> Finding:
         },
         _instead_of_embedding(trace, entry, layer.lower()),
         spans=_sent(trace),
-        because=", ".join(filter(None, (f"it is a {word(entry, 'object')}", referred, crosses))),
+        because=", ".join(filter(None, (f"it is {what}", referred, crosses))),
         share=again * self_share(trace, *_SENDING, *_CUT[:is_cut], *_LEFT[: not crosses]),
     )
 
@@ -157,7 +158,7 @@ def _scattered(trace: Trace, entry: facts.Record) -> str:
     """Return the line that sends a value once: as a future, for graphs as a task of their own."""
     # What a function captures stays what it is: the function has to be given it.
     name = word(entry, "name") or NAME
-    once = f"client.scatter([{name}], broadcast=True)[0]"
+    once = f"<client>.scatter([{name}], broadcast=True)[0]"
     is_futures = facts.is_of_futures(trace)
     made = once if is_futures else f"dask.delayed({once})"
     line = f"{name} = {made}   # once to each worker; tasks then carry its key only{_BY_SCATTER}"
@@ -257,7 +258,7 @@ def _walked(trace: Trace, entry: facts.Record, share: float) -> Finding:
     return Finding(
         "dask.repeated-payload",
         "warn",
-        f"{f'`{name}`' if name else f'a {kind}'} of {format_count(items)} items was looked "
+        f"{f'`{name}`' if name else a_kind(kind)} of {format_count(items)} items was looked "
         f"through for {format_count(count)} tasks",
         {"object": word(entry, "object"), "references": count, "crossing_bytes": size},
         _unsearched(trace, name or NAME),

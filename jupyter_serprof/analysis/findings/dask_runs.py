@@ -346,7 +346,7 @@ def no_worker(trace: Trace) -> Iterable[Finding]:
             "warn",
             "the cluster had no worker: nothing could run",
             {},
-            "client.cluster.scale(2)   # or start workers: dask worker ADDRESS",
+            "<client>.cluster.scale(2)   # or start workers: dask worker ADDRESS",
             because="tasks were there that nobody could take",
             share=self_share(trace, *_WAITING),
         )

@@ -12,7 +12,7 @@ from jupyter_serprof.analysis.spans import (
     number,
     self_share,
 )
-from jupyter_serprof.model import Finding, Limits, Span, Trace
+from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.units import (
     counted,
     format_bytes,
@@ -29,6 +29,8 @@ OLD_PROTOCOL = 4
 COPIED_TWICE = 1.8
 #: Of the pickle; protocol 5 copies only contiguous arrays once.
 CONTIGUOUS_SHARE = 0.8
+#: These have no bytes: they are letters of a text in UTF-8, one or two bytes for each.
+_TEXT, TEXT_SHARE = (1, 2), 0.45
 SMALL_BYTES = 1_000_000
 #: Of a pickle of an array with gaps, at most; smaller ones are gathered within the caches.
 GATHERED_SHARE, GATHERED_BYTES = 0.5, 4_000_000
@@ -63,12 +65,15 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
         protocol = number(span, "protocol")
         if protocol is None or protocol > OLD_PROTOCOL or size < PROTOCOL_BYTES:
             continue
-        contiguous = number(span, "contiguous_bytes") or 0
-        if faults * PAGE_BYTES >= COPIED_TWICE * size and contiguous >= CONTIGUOUS_SHARE * size:
+        arrays, is_text = number(span, "contiguous_bytes") or 0, protocol in _TEXT
+        how = f"wrote {format_bytes(arrays)} as {format_bytes(size)} of text"
+        least = TEXT_SHARE if is_text else CONTIGUOUS_SHARE
+        if faults * PAGE_BYTES >= COPIED_TWICE * size and arrays >= least * size:
             yield Finding(
                 "pickle.protocol-4",
                 "warn",
-                f"protocol {protocol} of pickle copied {format_bytes(size)} twice",
+                f"protocol {protocol} of pickle "
+                + (how if is_text else f"copied {format_bytes(size)} twice"),
                 {"protocol": protocol, "in_band_bytes": size, "minor_faults": faults},
                 f"data = pickle.dumps({NAME}, protocol=5)   # 4 is the default before Python 3.14",
                 spans=(index,),
@@ -84,7 +89,7 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
     Of little a pickle is slow that takes much of the time.
     """
     for index, span, size in _slow(trace):
-        is_many, count = _is_many(span), number(span, "objects") or 1
+        (said, evidence), is_many = _speed(span, size, trace), _is_many(span)
         each = f", {format_ns(span.duration_ns / _values(span))} each"
         share = _many_share(trace, span.stage) if is_many else self_share(trace, span.stage)
         yield Finding(
@@ -94,10 +99,10 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
             "pickled one by one"
             if is_many
             else f"a pickle of {format_bytes(size)} took {format_ns(span.duration_ns)}",
-            _evidence(span, size, trace) | ({"objects": count} if is_many else {}),
+            evidence | ({"objects": number(span, "objects") or 1} if is_many else {}),
             FORMS if is_many else f"%serprof --blame {NAME}   # tells which part it is",
             spans=(index,),
-            because=_slowly(span, size, trace) + each * is_many,
+            because=said + each * is_many,
             share=share if is_many or size < SMALL_BYTES else None,
         )
 
@@ -117,7 +122,9 @@ def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
     for key in ("pickle.dumps", "ray.pickle"):
         for index, span in indexed(trace, key):
             size = number(span, "in_band_bytes") or 0
-            work_ns = span.duration_ns - _new_pages_ns(span, trace.limits)
+            rate, faults = trace.limits.first_touch_bytes_per_s, number(span, "minor_faults") or 0
+            new_ns = faults * PAGE_BYTES / rate * 1e9 if rate else 0.0
+            work_ns = span.duration_ns - new_ns  # making pages is no work
             least_ns = max(SLOW_SHARE * trace.wall_ns, size * SLOW_NS_PER_BYTE)
             is_small = size < SMALL_BYTES and work_ns < least_ns
             # What is most of the time is worth a sentence, however short.
@@ -127,7 +134,8 @@ def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
                 continue
             # What was handed over is not in the rate.
             most = (MANY_SHARE if explains else SMALL_SHARE) * warm * work_ns / 1e9
-            if number(span, "out_of_band_bytes") or size >= most:
+            is_text = number(span, "contiguous_bytes") and number(span, "protocol") in _TEXT
+            if is_text or number(span, "out_of_band_bytes") or size >= most:
                 continue
             # The same object again is the same finding.
             if size not in told:
@@ -143,21 +151,12 @@ def _is_many(span: Span) -> bool:
     return is_small and small >= MOST_SHARE * size and span.duration_ns <= longest_ns
 
 
-def _new_pages_ns(span: Span, limits: Limits) -> float:
-    """Return how long its new pages take on this machine: that is not the work of objects."""
-    faults, rate = number(span, "minor_faults") or 0, limits.first_touch_bytes_per_s
-    return faults * PAGE_BYTES / rate * 1e9 if rate else 0.0
-
-
-def _slowly(span: Span, size: int, trace: Trace) -> str:
+def _speed(span: Span, size: int, trace: Trace) -> tuple[str, dict[str, float]]:
     rate = size / max(1, span.duration_ns) * 1e9
-    share = format_share(rate / (trace.limits.memcpy_bytes_per_s or 1))
-    return f"{format_bytes(size)} at {format_rate(rate)}, {share} of the speed of a copy"
-
-
-def _evidence(span: Span, size: int, trace: Trace) -> dict[str, float]:
-    share = size / max(1, span.duration_ns) * 1e9 / (trace.limits.memcpy_bytes_per_s or 1)
-    return {"in_band_bytes": size, "duration_ns": span.duration_ns, "share": round(share, 4)}
+    share = rate / (trace.limits.memcpy_bytes_per_s or 1)
+    copy = f"{format_share(share)} of the speed of a copy"
+    said = f"{format_bytes(size)} at {format_rate(rate)}, {copy}"
+    return said, {"in_band_bytes": size, "duration_ns": span.duration_ns, "share": round(share, 4)}
 
 
 def _values(span: Span) -> int:
@@ -213,7 +212,7 @@ def first_use_imports(trace: Trace) -> Iterable[Finding]:
         imports, longest = there, max(there, key=there.__getitem__)
         module = trace.spans[longest].name.removeprefix(_IMPORT)
         where = f"workers imported `{module}`"
-        remedy = f'client.run(exec, "import {module}")   # once, before it, on all workers'
+        remedy = f'<client>.run(exec, "import {module}")   # once, before it, on all workers'
     elif 2 * sum(here[at] for at in inside(trace, "ray.store") & here.keys()) >= sum(here.values()):
         remedy = "ray.put(None)   # once, before what is measured: pays the imports"
     took_ns = round(share * trace.wall_ns)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from jupyter_serprof.analysis.spans import NAME, text
 from jupyter_serprof.model import Finding, Trace
-from jupyter_serprof.model.units import is_code, path_text
+from jupyter_serprof.model.units import a_kind, is_code, path_text
 
 _ASK = f"%serprof --blame {NAME}   # tells which part of it cannot be pickled"
 #: What pickle raises for functions and classes that it does not find by name; cloudpickle does.
@@ -17,7 +17,7 @@ _LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)(?:\[[^\]]*\])*$")
 #: Behind a class whose objects have more than a dict, or say what is pickled of them.
 _WITH = " with __"
 #: What a deep copy does not go into, or asks for its state, which may be without the attribute.
-_STAYS = re.compile(" in a | with __getstate__$")
+_STAYS = re.compile(" in a (?!tuple$)| with __getstate__$")
 #: Behind the type of what is not found by the name of its class; a column of a frame of pandas.
 _NO_MODULE, _COLUMN_KIND = " that no module has", "column in a DataFrame"
 _COLUMN = re.compile(r"(.+)\[('(?:[^'\\]|\\.)*'|\d+)\]")
@@ -26,10 +26,16 @@ _MOST_CULPRITS = 10
 _MADE_ANEW = {"lock": "threading.Lock()", "RLock": "threading.RLock()"}
 #: What culprits call one that can be opened again by its path.
 _FILE = "file"
+#: What goes instead of it, what that is called, and why.
 _BY_OTHER = {
-    "generator": "{0} = list({0})   # it is used up once; a list can be sent",
-    _FILE: "{0} = {0}.name   # its path: open it where it is used",
+    "generator": ("list({})", "a list", "it is used up once; a list can be sent"),
+    _FILE: ("{}.name", "its path", "its path: open it where it is used"),
 }
+_NEW_EACH = (
+    "import copyreg, threading; copyreg.pickle(type({0}()), lambda _: ({0}, ()))   # from now on "
+    "each {1} is pickled as a new one, wherever it is"
+)
+_NOTHING = ("None", "None", "")
 _INSTEAD = {
     **dict.fromkeys(_MADE_ANEW, "make it where it is used"),
     _FILE: "open it where it is used",
@@ -95,15 +101,22 @@ def without_parts(parts: Sequence[tuple[str, str]]) -> tuple[str, str]:
     line, because = _without_part(*parts[0])
     others = [(path, kind) for path, kind in parts if not _is_by_name(kind)]
     is_open = len(parts) >= _MOST_CULPRITS and others
-    if is_open or len({_root(path) for path, _ in parts}) > 1:
-        return "", because
     copied, dropped = _copied(others), _dropped(parts)
-    if others and len(others) < len(parts):
+    if is_open or len({_root(path) for path, _ in parts}) > 1:
+        line = ""
+    elif others and len(others) < len(parts):
         by_value = _BY_VALUE.replace("; ", "; import copy; ").replace(NAME, copied)
         line = copied and f"{by_value}, {_in_place(others)}"
     elif len(others) > 1 or dropped:
         line = dropped or _copy_line(others)
+    kind, *more = {_bare(kind) for _, kind in parts}
+    if not (line or is_open or more or parts[0][0].isidentifier()) and kind in _MADE_ANEW:
+        line = _NEW_EACH.format(_MADE_ANEW[kind].removesuffix("()"), kind)
     return line, because.partition(":")[0] if line else because
+
+
+def _bare(kind: str) -> str:
+    return re.split(" of | in a ", kind, maxsplit=1)[0]
 
 
 def _is_by_name(kind: str) -> bool:
@@ -136,8 +149,9 @@ def _copied(parts: Sequence[tuple[str, str]]) -> str:
     )
     if not parts or not all(can_leave):
         return ""
-    nothing = ", ".join(f"id({path}): None" for path, _ in parts)
-    return f"copy.deepcopy({_root(parts[0][0])}, {{{nothing}}})"
+    pairs = ((path, _BY_OTHER.get(_bare(kind), _NOTHING)[0]) for path, kind in parts)
+    instead = ", ".join(f"id({path}): {other.format(path)}" for path, other in pairs)
+    return f"copy.deepcopy({_root(parts[0][0])}, {{{instead}}})"
 
 
 def _copy_line(parts: Sequence[tuple[str, str]]) -> str:
@@ -145,18 +159,21 @@ def _copy_line(parts: Sequence[tuple[str, str]]) -> str:
     return copied and f"import copy; to_send = {copied}   # a copy {_in_place(parts)}"
 
 
-def _in_place(parts: Sequence[object]) -> str:
-    return f"with None in {'its place' if len(parts) == 1 else 'their places'}"
+def _in_place(parts: Sequence[tuple[str, str]]) -> str:
+    others = dict.fromkeys(_BY_OTHER.get(_bare(kind), _NOTHING)[1] for _, kind in parts)
+    place = "its place" if len(parts) == 1 else "their places"
+    return f"with {' and '.join(others)} in {place}"
 
 
 def _without_part(path: str, kind: str) -> tuple[str, str]:
     """Return a line that leaves a part out (by its class, or out of what holds it), and why."""
     copied = _copy_line([(path, kind)])
-    because, (kind, _, owner) = f"it is a {kind}", kind.partition(" of ")
+    because, (kind, _, owner) = f"it is {a_kind(kind)}", kind.partition(" of ")
     can_paste = _is_pasted(path) and " in a " not in because
     is_in_class = kind == _FILE and not (path.isidentifier() or path.endswith("]"))
     if kind in _BY_OTHER and can_paste and not is_in_class:
-        return _BY_OTHER[kind].format(path), because
+        instead, _, why = _BY_OTHER[kind]
+        return f"{path} = {instead.format(path)}   # {why}", because
     if _is_by_name(kind):
         lost = "by the name of its class" if kind != "function" else ""
         because += f" {lost}" if lost else " without a module that has it by its name"

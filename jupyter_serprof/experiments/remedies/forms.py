@@ -183,14 +183,12 @@ def _row_forms(value: Sequence[dict[Any, Any]], name: str) -> Iterator[Offer]:
 
 
 def _columns_line(name: str, numbers: Sequence[Any], others: Sequence[Any]) -> str:
-    column = f"[row[key] for row in {name}]"
-    if not numbers:
-        return f"{name} = {{key: {column} for key in {name}[0]}}"
-    if not others:
-        return f"{name} = {{key: np.array({column}) for key in {name}[0]}}"
-    # Of the others nothing is made an array: one long text would make all of them as long.
-    made = f"np.array({column}) if key in {tuple(numbers)} else {column}"
-    said = "   # numbers as arrays; the others stay lists"
+    column, said = f"[row[key] for row in {name}]", ""
+    made = f"np.array({column})" if numbers else column
+    if numbers and others:
+        # Of the others nothing is made an array: one long text would make all of them as long.
+        made = f"{made} if key in {tuple(numbers)} else {column}"
+        said = "   # numbers as arrays; the others stay lists"
     return f"{name} = {{key: {made} for key in {name}[0]}}{said}"
 
 

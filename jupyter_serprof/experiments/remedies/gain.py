@@ -65,16 +65,6 @@ class Trial:
         return order if len(self.trips[0]) == len(self.trips[1]) else order[1:]
 
     @property
-    def before_ns(self) -> list[int]:
-        """The way it goes now, pair by pair."""
-        return [trip.wall_ns for trip in self.trips[0][: self.pairs]]
-
-    @property
-    def after_ns(self) -> list[int]:
-        """The remedy, pair by pair."""
-        return [trip.wall_ns for trip in self.trips[1][: self.pairs]]
-
-    @property
     def shown(self) -> tuple[Trip, Trip] | None:
         """The trips whose times are shown: the way it goes now, and the remedy."""
         before, after = map(middle_trip, (self.now or self.trips[0], self.trips[1]))
@@ -113,7 +103,8 @@ def gain_of(trial: Trial) -> Gain | None:
         return None
     before, after = trial.shown
     value = before.wall_ns / max(1, after.wall_ns)
-    shift = paired_shift(trial.before_ns, trial.after_ns)
+    old, new = ([trip.wall_ns for trip in trips[: trial.pairs]] for trips in trial.trips)
+    shift = paired_shift(old, new)
     if shift.low is None or shift.high is None:
         return Gain(value)
     return Gain(value, min(value, math.exp(-shift.high)), max(value, math.exp(-shift.low)))

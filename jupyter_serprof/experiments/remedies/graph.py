@@ -29,6 +29,7 @@ from jupyter_serprof.objects.ask import notebook_name, size_bytes
 from jupyter_serprof.objects.equality import differences, same_value
 from jupyter_serprof.probes.dask.graph.look import is_crowd
 from jupyter_serprof.probes.dask.graph.picklers import pickled_bytes
+from jupyter_serprof.probes.dask.stopped import name_of
 
 LARGE_BYTES, _PICKLE_S = 1_000_000, 10
 #: More is not brought to the client for the check.
@@ -114,7 +115,9 @@ class DaskTryout(Trials):
         )
         largest, _ = max(self._large.values(), key=lambda each: _bytes_of(each[0]))
         name, ways = notebook_name(largest), _WAYS if is_embedded else _WAYS[1:]
-        codes = {key: pasted(REMEDIES[key].code, name) if name else None for key in ways}
+        lines = {key: pasted(REMEDIES[key].code, name) for key in ways if name}
+        caller = f"{name_of(self._client)}."
+        codes = {key: lines.get(key, "").replace("client.", caller) or None for key in ways}
         now = "the graph as it is"
         return [(Trial(key, now, code), partial(self._sides, key)) for key, code in codes.items()]
 

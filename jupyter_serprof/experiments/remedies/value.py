@@ -1,7 +1,6 @@
 """``--try``: the remedies that apply to one value, each in pairs against the way it goes now."""
 
 import pickle
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -17,6 +16,7 @@ from jupyter_serprof.experiments.remedies.trial import Attempt, Candidate, Send,
 from jupyter_serprof.experiments.remedies.ways import GrowingBlock, PickleWay, through_ray
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import code_text, format_bytes, format_ns
+from jupyter_serprof.objects.ask import is_of
 from jupyter_serprof.objects.culprits import refusal_text
 from jupyter_serprof.objects.picklers import CountingFile
 
@@ -170,12 +170,8 @@ class Tryout(Trials):
 
 def _reference_text(value: object, name: str) -> str:
     """Say that a value is only a reference to another one, and what to try; "" of all others."""
-    ray, distributed = sys.modules.get("ray"), sys.modules.get("distributed")
-    behind = ""
-    if ray is not None and isinstance(value, ray.ObjectRef):
-        behind = f"ray.get({name})"
-    elif distributed is not None and isinstance(value, distributed.Future):
-        behind = f"{name}.result()"
+    behind = f"ray.get({name})" if is_of(value, "ray", "ObjectRef") else ""
+    behind = f"{name}.result()" if is_of(value, "distributed", "Future") else behind
     if not behind:
         return ""
     said = f"{code_text(name)} is a reference: a few bytes travel, not the object behind it"

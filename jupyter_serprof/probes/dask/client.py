@@ -309,6 +309,8 @@ class DaskProbe(Probe):
             if threads := (cluster.scheduler.report or {}).get("threads"):
                 for entry in mine:
                     entry.draft.details["threads"] = threads
+            for entry in mine[:1]:
+                entry.draft.details["client"] = stopped.name_of(cluster.clients[0])
             _name_collections(run, cluster, suffix)
             if run.is_interrupted:
                 run.notes += stopped.left_notes(cluster.clients, cluster.running, self._before)

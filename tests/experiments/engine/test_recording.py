@@ -1,5 +1,6 @@
 """Recording: one block of code, from arming to the document, whatever happens in it."""
 
+import copyreg
 import gc
 import io
 import pickle
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import make_dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -196,6 +198,7 @@ def _raises(error: BaseException) -> Any:
 
 
 LOCK = threading.Lock()
+POOL = ThreadPoolExecutor(1)
 #: With slots; and a class that pickle does not find.
 Node: Any = type("Node", (), {"__slots__": ("lk",)})
 OWN: Any = {"namespace": {"__module__": __name__}, "frozen": True, "slots": True}
@@ -319,7 +322,13 @@ def test_a_culprit_is_told_from_the_first_that_has_a_name(
     ("value", "name", "title", "remedy"),
     [
         ([1, _generator()], "rows", "`rows[1]` cannot be pickled", "rows[1] = list(rows[1])"),
-        ((1, _generator()), "rows", "`rows[1]` cannot be pickled", ""),
+        ((1, _generator()), "rows", "`rows[1]` cannot be pickled", "import copy; to_send"),
+        (partial(max, key=LOCK), "p", "`p.keywords['key']` cannot be pickled", "import copy"),
+        (partial(max, LOCK), "p", "`p.args[0]` cannot be pickled", "import copy; to_send"),
+        (SimpleNamespace(lk=LOCK), "ns", "`ns.lk` cannot be pickled", "import copy; to_send"),
+        ({1, LOCK}, "s", "`s.<element>` cannot be pickled", "import copyreg, threading; copyr"),
+        ([POOL], "jobs", "`jobs[0]` cannot be pickled", "import copy; to_send"),
+        (POOL, "pool", "`pool` cannot be pickled", ""),
         ({"db.lock": LOCK}, "cfg", "`cfg['db.lock']` cannot be pickled", "import copy"),
         ({"a": [{"lk": LOCK}]}, "cfg", "`cfg['a'][0]['lk']` cannot be pickled", "import copy"),
         ([1, LOCK], "", "part `[1]` of the value cannot be pickled", ""),
@@ -348,7 +357,9 @@ def test_a_remedy_is_a_line_that_runs_or_none(
     assert found.title.startswith(title)
     assert found.remedy.startswith(remedy)
     assert bool(found.remedy) == bool(remedy)
-    names, before = {name: value}, repr(value)
+    names, before, known = {name: value}, repr(value), copyreg.dispatch_table
+    monkeypatch.setitem(known, type(LOCK), None)
+    del known[type(LOCK)]
     exec(found.remedy, names)  # noqa: S102  (as who pastes it)
     assert not remedy or names.get("data") or pickle.dumps(names.get("to_send", value))
     assert "to_send" not in names or repr(value) == before
