@@ -66,14 +66,14 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
         if protocol is None or protocol > OLD_PROTOCOL or size < PROTOCOL_BYTES:
             continue
         arrays, is_text = number(span, "contiguous_bytes") or 0, protocol in _TEXT
-        how = f"wrote {format_bytes(arrays)} as {format_bytes(size)} of text"
+        before, after = format_bytes(arrays), format_bytes(size)
         least = TEXT_SHARE if is_text else CONTIGUOUS_SHARE
         if faults * PAGE_BYTES >= COPIED_TWICE * size and arrays >= least * size:
             yield Finding(
                 "pickle.protocol-4",
                 "warn",
-                f"protocol {protocol} of pickle "
-                + (how if is_text else f"copied {format_bytes(size)} twice"),
+                f"protocol {protocol} of pickle copied "
+                + (f"{before} as {after} of text" if is_text else f"{after} twice"),
                 {"protocol": protocol, "in_band_bytes": size, "minor_faults": faults},
                 f"data = pickle.dumps({NAME}, protocol=5)   # 4 is the default before Python 3.14",
                 spans=(index,),
