@@ -318,7 +318,6 @@ def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], 
 def _pickled(
     value: object, *, hands_over: bool = True
 ) -> tuple[CountingFile, list[pickle.PickleBuffer]]:
-    # `OutOfTime` of so many small objects that it takes longer than half a second.
     import cloudpickle
 
     sink, beside = CountingFile(time.monotonic() + _LOOK_S), list[pickle.PickleBuffer]()

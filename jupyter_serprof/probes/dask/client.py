@@ -306,11 +306,10 @@ class DaskProbe(Probe):
             size_gathers(run, cluster)
             computations.match(mine, cluster)
             computations.describe_schedules(run, mine, suffix)
-            if threads := (cluster.scheduler.report or {}).get("threads"):
-                for entry in mine:
-                    entry.draft.details["threads"] = threads
-            for entry in mine[:1]:
-                entry.draft.details["client"] = stopped.name_of(cluster.clients[0])
+            threads = (cluster.scheduler.report or {}).get("threads")
+            known = {"client": stopped.name_of(cluster.clients[0])} if mine else {}
+            for entry in mine:
+                entry.draft.details |= known | ({"threads": threads} if threads else {})
             _name_collections(run, cluster, suffix)
             if run.is_interrupted:
                 run.notes += stopped.left_notes(cluster.clients, cluster.running, self._before)
