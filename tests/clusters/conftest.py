@@ -10,10 +10,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from corpus.clusters import warm_ray
 
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
@@ -40,7 +40,7 @@ def cluster() -> Iterator[None]:
         # Once a second else: each recording waits for what its workers report.
         patch.setenv("RAY_task_events_report_interval_ms", "100")
         _start(folder)
-        _warm_up(folder)
+        warm_ray()
         yield
         ray.shutdown()
     shutil.rmtree(folder, ignore_errors=True)
@@ -89,21 +89,6 @@ def _waited_for_processes() -> Iterator[None]:
         patient_until = time.monotonic() + 30
         for process in started:
             _end(process, patient_until)
-
-
-def _warm_up(folder: str) -> None:
-    import numpy as np
-    import ray
-
-    @ray.remote
-    def meet(me: int, value: object) -> object:
-        Path(folder, f"here{me}").touch()
-        while not Path(folder, f"here{1 - me}").exists():  # until both workers take part
-            time.sleep(0.01)
-        return value
-
-    ray.get([meet.remote(me, np.zeros(100_000)) for me in range(2)])
-    ray.get(ray.put(np.zeros(10)))
 
 
 @pytest.fixture(scope="package")

@@ -40,11 +40,14 @@ class Entry:
     needs: tuple[str, ...] = ()
 
     def made(self) -> tuple[Run, Run]:
-        """Prepare both; what Dask's workers import of this file is not the time of an entry."""
+        """Prepare both; what workers have to start and import first is not the time of an entry."""
         if self.cluster == "dask":
             client = import_module("distributed").default_client()
             client.run(import_module, self.prepare.__module__)
-        return self.prepare()
+        both = self.prepare()
+        if self.cluster == "ray":
+            import_module(f"{__name__}.clusters").warm_ray()
+        return both
 
     @property
     def group(self) -> str:

@@ -35,19 +35,24 @@ def _start_ray() -> None:
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(ray.shutdown)
-    _warm_ray()
+    warm_ray()
 
 
-def _warm_ray() -> None:
+def warm_ray() -> None:
+    """Wait until two workers are there: an actor takes one along, and its like has to start."""
     import numpy as np
     import ray
 
-    @ray.remote
-    def meet(value: object) -> object:
-        time.sleep(0.3)  # so that both workers take one
-        return value
+    with tempfile.TemporaryDirectory(prefix="sp") as folder:
 
-    ray.get([meet.remote(np.zeros(100_000)) for _ in range(4)])
+        @ray.remote
+        def meet(me: int, value: object) -> object:
+            Path(folder, f"here{me}").touch()
+            while not Path(folder, f"here{1 - me}").exists():
+                time.sleep(0.01)
+            return value
+
+        ray.get([meet.remote(me, np.zeros(100_000)) for me in range(2)])
     ray.get(ray.put(np.zeros(10)))
 
 

@@ -30,7 +30,7 @@ def no_pipelining():
     @ray.remote
     class Source:
         def item(self, x):
-            time.sleep(0.04)
+            time.sleep(0.08)
             return x
 
     @ray.remote
@@ -47,7 +47,7 @@ def no_pipelining():
             return results
 
         def process(self, x):
-            time.sleep(0.04)
+            time.sleep(0.08)
             return x
 
     source, consumer = started(Source.remote(), Consumer.remote())
