@@ -187,6 +187,23 @@ def test_a_bundle_stays_small(kind: str) -> None:
     assert 1000 < len(gzip.compress(page)) <= MOST_BUNDLE_BYTES
 
 
+def test_jupyterlab_loads_little_for_a_document() -> None:
+    """What draws every document, with what one view needs besides, is as small as a bundle."""
+    static = ROOT / "jupyter_serprof/labextension/static"
+    scripts = {path.name.split(".")[0]: path.read_text("utf-8") for path in static.glob("*.js")}
+    costs = {key: len(gzip.compress(text.encode())) for key, text in scripts.items()}
+    entrance = re.search(r'"\./mimeExtension":.*?\.then', scripts["remoteEntry"])
+    assert entrance is not None
+
+    first = re.findall(r"\.e\((\d+)\)", entrance[0])
+    later = [key for own in first for key in re.findall(r"\.e\((\d+)\)", scripts[own])]
+
+    assert len({*later}) == 4
+    assert sum(map(costs.__getitem__, first)) + max(map(costs.__getitem__, later)) <= (
+        MOST_BUNDLE_BYTES
+    )
+
+
 def test_versions_agree() -> None:
     """Python, the installed metadata and the front end are one release."""
     assert metadata.version("jupyter_serprof") == jupyter_serprof.__version__

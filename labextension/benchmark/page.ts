@@ -1,7 +1,7 @@
 /** Runs in the browser: mounts documents, moves them about, and sends back how long it took. */
 
 import type { DrawnTrace } from "../src/document/document";
-import { mount } from "../src/frame/place";
+import { mount } from "../test/every";
 import { anatomyOf, documentOf } from "./documents";
 
 const CASES = [

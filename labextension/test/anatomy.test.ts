@@ -9,7 +9,8 @@ import {
 } from "../src/blame/anatomy";
 import { blockAt, blocksOf } from "../src/blame/layout";
 import type { Anatomy as Stored } from "../src/document/document";
-import { mount, type View } from "../src/frame/place";
+import type { View } from "../src/document/host";
+import { mount } from "./every";
 import { pack, traceOf } from "./make";
 
 const STRINGS = ["", "job", ".big", ".small", ".lock", ".inner", "dict", "lock", "unpicklable"];

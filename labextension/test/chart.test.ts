@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { SweepDocument } from "../src/document/document";
-import { mount, type View } from "../src/frame/place";
+import type { View } from "../src/document/host";
 import { type Chart, chartOf } from "../src/sweep/chart";
+import { mount } from "./every";
 import { sampleSweep, told } from "./sample";
 import { soon } from "./soon";
 

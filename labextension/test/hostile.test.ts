@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { mountCompare } from "../src/compare/sides";
 import type { SerprofDocument } from "../src/document/document";
-import { mount, mountCompare, type View } from "../src/frame/place";
+import type { View } from "../src/document/host";
 import { svgOf } from "../src/kit/clip";
+import { mount } from "./every";
 import { traceOf } from "./make";
 import { sampleSweep, sampleTrace, told } from "./sample";
 

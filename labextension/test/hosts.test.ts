@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { MIME_TYPE } from "../src/document/document";
-import anywidget from "../src/hosts/anywidget";
 import mime from "../src/hosts/mime";
+import { anywidget } from "./every";
 import { sampleSweep, sampleTrace, told } from "./sample";
 import { soon } from "./soon";
 

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Host, mount, type View } from "../src/frame/place";
+import type { Host, View } from "../src/document/host";
 import { svgOf } from "../src/kit/clip";
 import { columnsOf } from "../src/waterfall/columns";
 import { gapsOf } from "../src/waterfall/plot";
+import { mount } from "./every";
 import { HOSTILE, sampleSweep, sampleTrace, silentHost } from "./sample";
 import { soon } from "./soon";
 

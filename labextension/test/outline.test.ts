@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type DrawnTrace, readDocument } from "../src/document/document";
-import { mount, type View } from "../src/frame/place";
+import type { View } from "../src/document/host";
 import { columnsOf } from "../src/waterfall/columns";
 import { handovers, ownersOf } from "../src/waterfall/critical";
 import {
@@ -13,6 +13,7 @@ import {
 } from "../src/waterfall/outline";
 import { marksOf } from "../src/waterfall/path";
 import { magnifiedRange } from "../src/waterfall/rows";
+import { mount } from "./every";
 import { sampleSweep, sampleTrace } from "./sample";
 import { soon } from "./soon";
 

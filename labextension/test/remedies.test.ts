@@ -3,9 +3,11 @@ import { axisOf, groupsOf, placeOf } from "../src/compare/changes";
 import { intervalText, verdictText } from "../src/compare/view";
 import type { Change, Comparison, Finding } from "../src/document/document";
 import { link } from "../src/document/format";
+import type { View } from "../src/document/host";
 import { measuredOf } from "../src/frame/measured";
-import { mount, mountWith, type View } from "../src/frame/place";
+import { mountWith } from "../src/frame/place";
 import { ANATOMY, SWEEP, TRACE } from "../src/frame/registry";
+import { mount } from "./every";
 import { sampleSweep, sampleTrace } from "./sample";
 import { soon } from "./soon";
 

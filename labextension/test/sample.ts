@@ -1,7 +1,7 @@
 /** Sample documents: small, with sums that hold. The numbers are examples. */
 
 import type { DrawnTrace, Point, SweepDocument } from "../src/document/document";
-import type { Host } from "../src/frame/place";
+import type { Host } from "../src/document/host";
 import { grouped } from "../src/kit/sort";
 
 export const HOSTILE = '<img src="x" onerror="globalThis.broken = true">';

@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Heading, Row, Runs } from "../src/document/document";
 import { percent } from "../src/document/format";
-import { mount } from "../src/frame/place";
 import { seriesOf } from "../src/sweep/series";
 import { columnsOf } from "../src/waterfall/columns";
 import { type Node, outlineOf, rowsIn } from "../src/waterfall/outline";
+import { mount } from "./every";
 import { sampleSweep, sampleTrace, silentHost } from "./sample";
 
 interface Share {

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { mountCompare } from "../src/compare/sides";
 import { duration, NOT_APPLICABLE } from "../src/document/format";
+import type { View } from "../src/document/host";
 import { glossaryOf } from "../src/frame/glossary";
-import { mount, mountCompare, type View } from "../src/frame/place";
 import { runsOf } from "../src/sweep/series";
+import { mount } from "./every";
 import { pack, traceOf } from "./make";
 import { sampleSweep, sampleTrace, told } from "./sample";
 import { soon } from "./soon";

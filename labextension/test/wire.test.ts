@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { SweepDocument } from "../src/document/document";
 import { bytes } from "../src/document/format";
-import { mount, type View } from "../src/frame/place";
+import type { View } from "../src/document/host";
 import { compressionWins, LINKS, type Ride, ranked, reigns } from "../src/sweep/link";
+import { mount } from "./every";
 import { sampleSweep, told } from "./sample";
 
 const PLAIN: Ride = {

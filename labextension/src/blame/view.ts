@@ -2,8 +2,9 @@
 
 import { type DrawnTrace, known } from "../document/document";
 import * as format from "../document/format";
+import { withFinding } from "../frame/findings";
 import { legendEntry } from "../frame/legend";
-import type { Part, Stage } from "../frame/part";
+import { entry, type Part, type Provider, type Stage } from "../frame/part";
 import { chooser, radio } from "../kit/controls";
 import { button, element, folded, having } from "../kit/dom";
 import { grid, numberColumn, wordColumn } from "../kit/grid";
@@ -36,7 +37,12 @@ const KEYS = [
   ["/", "search"],
 ] as const;
 
-export function anatomyView(trace: DrawnTrace, shared: Stage): Part {
+export const anatomyOf: Provider = (doc) =>
+  doc.format === "serprof.trace" && doc.anatomies?.length
+    ? entry("anatomy", "Blame", (stage) => withFinding(anatomyView(doc, stage), doc, stage))
+    : [];
+
+function anatomyView(trace: DrawnTrace, shared: Stage): Part {
   const stored = trace.anatomies ?? [];
   const place = element("div", "");
   let part: Part | null = null;

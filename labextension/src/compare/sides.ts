@@ -4,13 +4,15 @@ import {
   type DrawnTrace,
   hasWaterfall,
   type ReadDocument,
+  readDocument,
   type SerprofDocument,
   type SweepDocument,
 } from "../document/document";
 import * as format from "../document/format";
-import type { Host } from "../document/host";
+import type { CompareView, Host } from "../document/host";
 import { remedy } from "../frame/findings";
 import { headlineOf } from "../frame/head";
+import { placed } from "../frame/place";
 import type { Shell } from "../frame/shell";
 import { element, folded, heading } from "../kit/dom";
 import { grid, numberColumn, wordColumn } from "../kit/grid";
@@ -30,7 +32,20 @@ export interface Pair {
   readonly isTotal: boolean;
 }
 
-export function compareShell(
+/** Draw two documents side by side, stage by stage: what changed from the first to the second. */
+export function mountCompare(
+  container: HTMLElement,
+  before: unknown,
+  after: unknown,
+  host: Host = {},
+  files: readonly string[] = [],
+): CompareView {
+  return placed<[unknown, unknown]>(container, [before, after], (root, one, other) =>
+    compareShell(root, readDocument(one), readDocument(other), host, files),
+  );
+}
+
+function compareShell(
   root: HTMLElement,
   before: ReadDocument,
   after: ReadDocument,

@@ -10,7 +10,7 @@ import {
 } from "../document/document";
 import * as format from "../document/format";
 import { legendEntry } from "../frame/legend";
-import type { Part, Stage } from "../frame/part";
+import { entry, type Part, type Provider, type Stage } from "../frame/part";
 import { coded, element, folded, having, heading, place, titled } from "../kit/dom";
 import { grid, numberColumn, wordColumn } from "../kit/grid";
 import { swatch } from "../kit/marks";
@@ -31,7 +31,12 @@ interface Scene {
   readonly said: Set<unknown>;
 }
 
-export function comparisonView(doc: SerprofDocument, comparison: Comparison, shared: Stage): Part {
+export const comparisonOf: Provider = (doc) => {
+  const { comparison: of } = doc;
+  return of ? entry("compare", "Compare", (stage) => comparisonView(doc, of, stage)) : [];
+};
+
+function comparisonView(doc: SerprofDocument, comparison: Comparison, shared: Stage): Part {
   const stages =
     doc.format === "serprof.sweep"
       ? stagesOf(doc)

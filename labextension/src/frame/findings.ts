@@ -14,17 +14,18 @@ export function firstRemedy(list: readonly Finding[], host: Host): HTMLElement |
   return first ? remedy(String(first.remedy), host) : null;
 }
 
-/** Of the first finding what is not above the picture, and how many more there are. */
-export function firstFinding(doc: SerprofDocument, stage: Stage): HTMLElement | null {
+/** The picture, then of the first finding what is not above it; all are one click away. */
+export function withFinding(part: Part, doc: SerprofDocument, stage: Stage): Part {
   const list = doc.findings ?? [];
   const [first, ...others] = list;
   if (first === undefined) {
-    return null;
+    return part;
   }
   const isTold = String(doc.summary?.headline ?? "").includes(first.title);
   const rest = others.length > 0 ? more(others, stage) : null;
   const isAbove = list.find((finding) => finding.remedy) === first;
-  return element("section", "jsp-findings", card(first, stage.host, isAbove, isTold), rest);
+  const one = element("section", "jsp-findings", card(first, stage.host, isAbove, isTold), rest);
+  return { ...part, node: element("div", "", part.node, one) };
 }
 
 function more(others: readonly Finding[], stage: Stage): HTMLElement {

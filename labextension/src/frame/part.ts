@@ -37,12 +37,16 @@ export interface Stage {
 export interface Entry {
   readonly key: string;
   readonly title: string;
-  readonly badge?: string;
+  readonly badge: string;
   build(stage: Stage): Part;
 }
 
 /** Gives the entries that a document has: none, one, or several. */
 export type Provider = (doc: SerprofDocument) => readonly Entry[];
+
+export const entry = (key: string, title: string, build: Entry["build"], badge = ""): [Entry] => [
+  { key, title, build, badge },
+];
 
 /** The views of one bundle, in the order of the switch. */
 export type ViewSet = readonly Provider[];

@@ -1,18 +1,14 @@
 /** Put a picture on a page, draw it anew at every update, and say when it is ready. */
 
-import { compareShell } from "../compare/sides";
 import { readDocument, UnreadableDocument } from "../document/document";
-import type { CompareView, Host, View } from "../document/host";
+import type { Host, View } from "../document/host";
 import { element, having } from "../kit/dom";
 import type { ViewSet } from "./part";
-import { EVERY } from "./registry";
 import { type Shell, shell } from "./shell";
 
-export type Mount = (container: HTMLElement, document: unknown, host?: Host) => View;
-
 /** A bundle for one kind of document brings the views of that kind, and no others. */
-export function mountWith(views: ViewSet): Mount {
-  return (container, document, host = {}) =>
+export function mountWith(views: ViewSet) {
+  return (container: HTMLElement, document: unknown, host: Host = {}): View =>
     placed<[unknown]>(container, [document], (root, value) =>
       shell(root, readDocument(value), host, views),
     );
@@ -62,22 +58,4 @@ function apology(error: unknown): HTMLElement {
       ? error.message
       : `This output cannot be drawn (${String(error)}). Run the cell again to record it anew.`;
   return having(element("p", "jsp-unreadable", message), { role: "alert" });
-}
-
-export type { CompareView, Host, View } from "../document/host";
-
-/** Draw a document into an element, with every view that there is; no bundle brings them all. */
-export const mount = /* @__PURE__ */ mountWith(EVERY);
-
-/** Draw two documents side by side, stage by stage: what changed from the first to the second. */
-export function mountCompare(
-  container: HTMLElement,
-  before: unknown,
-  after: unknown,
-  host: Host = {},
-  files: readonly string[] = [],
-): CompareView {
-  return placed<[unknown, unknown]>(container, [before, after], (root, one, other) =>
-    compareShell(root, readDocument(one), readDocument(other), host, files),
-  );
 }

@@ -6,8 +6,7 @@
 
 import { parsed } from "../document/document";
 import type { ViewSet } from "../frame/part";
-import { type Mount, mountWith } from "../frame/place";
-import { EVERY } from "../frame/registry";
+import { mountWith } from "../frame/place";
 import { keepKeys } from "./shortcuts";
 import { noteOpened, steadily } from "./steady";
 
@@ -23,8 +22,10 @@ interface Place {
   readonly el: HTMLElement;
 }
 
-function render(mount: Mount, { model, el }: Place): () => void {
-  const picture = mount(el, documentOf(model), { view: String(model.get("view") ?? "") });
+function render(views: ViewSet, { model, el }: Place): () => void {
+  const picture = mountWith(views)(el, documentOf(model), {
+    view: String(model.get("view") ?? ""),
+  });
   noteOpened(el);
   const follow = (): void => steadily(el, () => picture.update(documentOf(model)));
   model.on("change:document", follow);
@@ -45,8 +46,5 @@ function documentOf(model: Model): unknown {
 
 /** What a module for anywidget exports: one for each kind of document. */
 export function widgetWith(views: ViewSet) {
-  const mount = mountWith(views);
-  return { render: (place: Place): (() => void) => render(mount, place) };
+  return { render: (place: Place): (() => void) => render(views, place) };
 }
-
-export default /* @__PURE__ */ widgetWith(EVERY);

@@ -4,7 +4,9 @@ import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { Widget } from "@lumino/widgets";
 import { isObject, MIME_TYPE, parsed, textOf } from "../document/document";
 import type { Host, View } from "../document/host";
-import { mount } from "../frame/place";
+import { viewSet } from "../frame/common";
+import type { ViewSet } from "../frame/part";
+import { mountWith } from "../frame/place";
 import { ICON } from "./icon";
 import { plainText, tellText } from "./plain";
 import { type Carried, preferences } from "./preferences";
@@ -16,6 +18,7 @@ const PRESSED = "a, button, input, select, summary, [role=button]";
 class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   #view: View | null = null;
   #data: Carried = {};
+  #views: ViewSet = [];
   readonly #releaseKeys = keepKeys();
 
   constructor() {
@@ -30,20 +33,29 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
     const carried: unknown = data[MIME_TYPE];
     const value = typeof carried === "string" ? parsed(carried) : carried;
     this.#data = data;
-    const view = this.#view;
-    if (view === null) {
-      const host = hostFor(model.metadata[MIME_TYPE]);
-      this.#view = mount(this.node, value, { ...host, ...this.#pages() });
+    const views = await viewsOf(value);
+    // Meanwhile another one may have come, or the output be gone.
+    if (this.#data !== data || this.isDisposed) {
+      return;
+    }
+    const asked: unknown = model.metadata[MIME_TYPE];
+    const view = (isObject(asked) && textOf(asked.view)) || preferences.view;
+    const { page } = preferences;
+    const pages: Host = page
+      ? { page: (doc) => page(textOf(Object(doc).name), doc, this.#data) }
+      : {};
+    const begin = (): void => {
+      this.#view?.destroy();
+      this.#view = mountWith(views)(this.node, value, { view, ...pages });
+    };
+    const isSame = views.every((view, at) => view === this.#views[at]);
+    this.#views = views;
+    if (this.#view === null) {
+      begin();
     } else {
-      steadily(this.node, () => view.update(value));
+      steadily(this.node, () => (isSame ? this.#view?.update(value) : begin()));
     }
     tellText(this.node, plainText(data));
-  }
-
-  #pages(): Pick<Host, "page"> {
-    const { page } = preferences;
-    const titleOf = (doc: unknown): string => (isObject(doc) ? textOf(doc.name) : "");
-    return page === null ? {} : { page: (doc) => page(titleOf(doc), doc, this.#data) };
   }
 
   override dispose(): void {
@@ -56,6 +68,24 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   }
 }
 
+/** Views that only some documents have are loaded with the first of these. */
+async function viewsOf(doc: unknown): Promise<ViewSet> {
+  const { anatomies, comparison, format } = Object(doc) as Record<string, unknown>;
+  const isSweep = format === "serprof.sweep";
+  // One that cannot be loaded, as the server is gone, is missed; the others draw.
+  const loaded = (isNeeded: unknown, load: () => Promise<ViewSet>) =>
+    isNeeded ? load().catch(() => []) : [];
+  const [changes, parts, sweeps, lanes] = await Promise.all([
+    loaded(comparison, async () => [(await import("../compare/view")).comparisonOf]),
+    loaded(Array.isArray(anatomies) && anatomies[0], async () => [
+      (await import("../blame/view")).anatomyOf,
+    ]),
+    loaded(isSweep, async () => (await import("../sweep/views")).SWEEPS),
+    loaded(!isSweep, async () => [(await import("../lanes/lanes")).lanesOf]),
+  ]);
+  return viewSet([...changes, ...parts, ...sweeps], lanes);
+}
+
 /** Enter and Space press the focused button; the notebook would begin to edit the cell instead. */
 function keepFromNotebook(event: KeyboardEvent): void {
   const isPress = event.key === "Enter" || event.key === " ";
@@ -64,11 +94,6 @@ function keepFromNotebook(event: KeyboardEvent): void {
   if (isPress && isPlain && target instanceof Element && target.matches(PRESSED)) {
     event.stopPropagation();
   }
-}
-
-/** The view that the cell asked for, else the one of the settings, else what fits the document. */
-function hostFor(metadata: unknown): Host {
-  return { view: (isObject(metadata) && textOf(metadata.view)) || preferences.view };
 }
 
 const extension: IRenderMime.IExtension = {

@@ -3,9 +3,9 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { Dialog, MainAreaWidget } from "@jupyterlab/apputils";
 import { Widget } from "@lumino/widgets";
+import { mountCompare } from "../compare/sides";
 import { parsed } from "../document/document";
 import type { CompareView } from "../document/host";
-import { mountCompare } from "../frame/place";
 import { serprofIcon } from "./icon";
 
 /** What a comparison needs of a profile; a pinned one outlives its cell. */

@@ -4,7 +4,7 @@ import type { Columns } from "../document/decode";
 import type { DrawnTrace } from "../document/document";
 import { count, duration } from "../document/format";
 import { laneLegend } from "../frame/legend";
-import type { Part, Stage } from "../frame/part";
+import { entry, type Part, type Provider, type Stage } from "../frame/part";
 import { coalesced, fitted } from "../kit/canvas";
 import { element, having } from "../kit/dom";
 import { KEY_HELP } from "../kit/keys";
@@ -21,6 +21,9 @@ import { withPyramids } from "./pyramid";
 import { arrowsOf, paintLanes, type Shown } from "./scene";
 import { type Index, indexSpans } from "./tracks";
 
+export const lanesOf: Provider = (doc) =>
+  doc.format === "serprof.trace" ? entry("lanes", "Lanes", (stage) => lanes(doc, stage)) : [];
+
 /** The canvas is never higher than this; more lanes scroll, px. */
 const MOST_HEIGHT = 480;
 
@@ -35,7 +38,7 @@ export interface LaneState extends Shown {
   walk: Int32Array | null;
 }
 
-export function lanes(trace: DrawnTrace, stage: Stage): Part {
+function lanes(trace: DrawnTrace, stage: Stage): Part {
   const node = element("section", "jsp-lanes", element("p", "jsp-note", "Reading the spans …"));
   let inner: Part | null = null;
   let isGone = false;

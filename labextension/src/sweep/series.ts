@@ -111,14 +111,11 @@ export function crossoversOf(sweep: SweepDocument): Crossover[] {
     const { from_bytes, to_bytes } = entry;
     const isKnown = typeof from_bytes === "number" && typeof to_bytes === "number";
     const title = typeof entry.title === "string" ? entry.title : "crossover";
+    const pair = { faster: textOf(entry.faster), slower: textOf(entry.slower) };
     return isKnown && from_bytes > 0 && to_bytes >= from_bytes
-      ? [{ title, cold: entry.cold === true, from_bytes, to_bytes, ...pairOf(entry) }]
+      ? [{ title, cold: entry.cold === true, from_bytes, to_bytes, ...pair }]
       : [];
   });
-}
-
-function pairOf({ faster, slower }: StoredCrossover): Pick<Crossover, "faster" | "slower"> {
-  return { faster: textOf(faster), slower: textOf(slower) };
 }
 
 /** The last crossover of each pair, of cold or of warm runs: a label each. */

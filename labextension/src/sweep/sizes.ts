@@ -222,7 +222,9 @@ export function atSize(scene: SizeScene): HTMLElement[] {
     const why = "network n/a: its bytes were not counted";
     const note = isUnknown ? element("p", "jsp-note", why) : null;
     const stack = stackOf(scene, run, longest, wire);
-    return element("div", `jsp-at-block${ghostOf(variant)}`, head, stack, note);
+    // A remedy that was tried is drawn as an outline beside what it would replace.
+    const ghost = variant.facts?.tried === true ? " jsp-ghost" : "";
+    return element("div", `jsp-at-block${ghost}`, head, stack, note);
   });
   const chosen = scene.variants.find((variant) => variant.key === scene.variant);
   const run = chosen === undefined ? undefined : runAt(scene, chosen.key);
@@ -233,11 +235,6 @@ export function atSize(scene: SizeScene): HTMLElement[] {
 function wireOf({ doc, isCold, link, size }: SizeScene, { key }: Variant): number | null {
   const moved = movedAt(doc, key, isCold, size);
   return link === null || moved === null ? null : wireNs(moved, link);
-}
-
-/** A remedy that was tried is drawn as an outline beside what it would replace. */
-function ghostOf(variant: Variant): string {
-  return variant.facts?.tried === true ? " jsp-ghost" : "";
 }
 
 function stackOf(scene: SizeScene, run: Run, longest: number, wire: number | null): HTMLElement {
