@@ -50,13 +50,13 @@ def with_ranking(sweep: Sweep) -> Sweep:
 
 def _ratios(sweep: Sweep) -> dict[str, dict[str, Scalar]]:
     """Return by key how many times as long as the fastest a variant takes, of one size, warm."""
-    # Nothing of what ran once, and of remedies, whose gain is of what they replace.
+    # Nothing of what ran once, of remedies, whose gain is told, and of two sides: theirs is, too.
     warm = [point for point in sweep.points if not point.cold]
     walls = [[p.wall_ns for p in warm if p.variant == v.key] for v in ranked_of(sweep.variants)]
     judged = [*zip(ranked_of(sweep.variants), walls, strict=True)]
     judged = [(variant, own) for variant, own in judged if is_comparable(own)]
-    is_tried = any("tried" in variant.facts for variant in sweep.variants)
-    if len(judged) < 2 or len({p.size_bytes for p in warm}) > 1 or is_tried:  # noqa: PLR2004
+    is_told = any("tried" in v.facts or v.key == "before" for v in sweep.variants)
+    if len(judged) < 2 or len({p.size_bytes for p in warm}) > 1 or is_told:  # noqa: PLR2004
         return {}
     fastest, best = min(judged, key=lambda each: middle_ns(each[1]))
     found: dict[str, dict[str, Scalar]] = {}

@@ -62,14 +62,16 @@ def format_rate(bytes_per_s: float | None) -> str:
 def format_share(share: float | None, decimals: int = 1) -> str:
     """Return a share (0..1) in percent; in sentences use no decimals. None gives ``n/a``.
 
-    Whole percents are the rounding of the printed tenths, so that no sentence says 61 above 61.5.
+    Whole percents are the rounding of the printed tenths, so that no sentence says 61 above 61.5;
+    100 is all of it: what would round to it keeps its tenths.
 
-    >>> format_share(0.185), format_share(0.61, decimals=0), format_share(0.6146, decimals=0)
-    ('18.5 %', '61 %', '62 %')
+    >>> format_share(0.185), format_share(0.6146, decimals=0), format_share(0.995, decimals=0)
+    ('18.5 %', '62 %', '99.5 %')
     """
     if share is None or not math.isfinite(share * 1000):
         return NOT_SEEN
     tenths = share_tenths(share)
+    decimals = decimals or int(995 <= tenths < 1000)  # noqa: PLR2004
     return f"{format_fixed(tenths / 10 if decimals else (tenths + 5) // 10, decimals)} %"
 
 

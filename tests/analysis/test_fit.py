@@ -152,7 +152,7 @@ def test_page_faults_make_a_piece_of_the_last_two_sizes() -> None:
 
     assert [line.from_bytes for line in lines] == [SIZES[0], edge]
     assert [line.growth for line in lines] == ["linear", "cannot tell"]
-    assert lines[1].cause == "new memory pages; fewer than three sizes; one more would tell"
+    assert lines[1].cause == "new memory pages; fewer than 3 sizes; 1 more would tell"
 
 
 def test_each_variant_and_large_stage_has_lines_of_its_own() -> None:
@@ -210,7 +210,7 @@ def jumping(*, jump: float) -> dict[int, float]:
 @pytest.mark.parametrize("fresh_from", [None, 8_000_000])
 @pytest.mark.parametrize("jump", [2.0, 3.0, 8.0])
 def test_a_jump_at_the_last_size_moves_no_line(jump: float, fresh_from: float | None) -> None:
-    """Sizes before it are one line; what comes after the last size, one more would tell."""
+    """Sizes before it are one line; what comes after the last size, two more would tell."""
     walls = jumping(jump=jump)
 
     lines = fits_of(measured(walls, fresh_from=fresh_from))
@@ -218,7 +218,7 @@ def test_a_jump_at_the_last_size_moves_no_line(jump: float, fresh_from: float | 
     assert [line.growth for line in lines] == ["linear", "cannot tell"]
     assert lines[0].to_bytes == sorted(walls)[-2]
     assert lines[0].ns_per_byte == pytest.approx(0.25, rel=0.01)
-    assert "one more would tell" in lines[1].cause
+    assert "2 more would tell" in lines[1].cause
     assert (lines[1].fixed_ns, lines[1].ns_per_byte) == (None, None)
 
 

@@ -203,3 +203,23 @@ def test_runs_of_the_same_work_are_seldom_told_apart(count: int) -> None:
 
     assert same <= (60 if count == 2 else 15)
     assert doubled > 900
+
+
+def test_two_sides_have_the_verdict_of_their_pairs_and_no_other() -> None:
+    """Beside "1.1 times slower" of pairs in turns, the runs alone would say "as fast"."""
+    sides = made({"before": ([10.0] * 9, MOVED), "after": ([10.2] * 9, MOVED)})
+
+    assert (
+        "vs_fastest" in made({"a": ([10.0] * 9, MOVED), "b": ([10.2] * 9, MOVED)}).variants[0].facts
+    )
+    assert not any("vs_fastest" in variant.facts for variant in sides.variants)
+
+
+def test_a_way_that_did_the_same_may_be_shorter_by_noise_only() -> None:
+    """Its row is in the table below, so the headline says what the difference is."""
+    same: dict[str, Scalar] = {"shared_share": 0.0, "has_buffers": False}
+    given: Made = {"pickle": ([100.0] * 9, MOVED), "ray": ([300.0] * 9, MOVED)}
+
+    assert made(given).summary.headline.endswith("no way is faster")  # type: ignore[union-attr]
+    given["pickle-oob"] = [90.0] * 9, same
+    assert made(given).summary.headline.endswith("is faster beyond the noise")  # type: ignore[union-attr]

@@ -51,7 +51,7 @@ def test_a_large_tree_is_cut_and_says_so() -> None:
     assert ".p10" in said
     assert ".p11" not in said
     assert "in the document: 19 more lines" in said
-    assert "opened, too: `model` is 1.00 kB when pickled" in said
+    assert "opened, too: model is 1.00 kB when pickled" in said
 
 
 def test_what_cannot_be_pickled_has_the_colour_of_a_warning() -> None:

@@ -223,7 +223,8 @@ def _piece(curve: Curve, cut: _Cut, noise: float, scale: float) -> Fit:
     low, high = int(sizes[0]), int(sizes[-1])
     untold = Fit(variant="", cold=False, from_bytes=low, to_bytes=high, growth=UNTOLD)
     if sizes.size < SHORTEST:
-        return replace(untold, cause="fewer than three sizes; one more would tell")
+        cause = f"fewer than {SHORTEST} sizes; {SHORTEST - sizes.size} more would tell"
+        return replace(untold, cause=cause)
     line_ns = np.maximum(cut.fixed_ns + cut.ns_per_byte * sizes, 1e-9)
     off = np.abs(logs - np.log(line_ns))
     if np.median(off) > math.log(_MISSED_HALF) or off.max() > math.log(_MISSED_ONE):

@@ -93,8 +93,11 @@ def _headline(sweep: Sweep) -> str:
         is_same = max(times) <= _SAME * min(times)
         equals = ranking.listed([v.title for v in tied])
         return f"{said}, {equals} {'the same' if is_same else 'cannot be told from it'}"
+    # What did the same as another way takes no part, and its row may be the shorter one.
+    same = [walls[v.key] for v in used if v not in ranked and not ranking.outside_texts([v])]
+    beyond = " beyond the noise" * any(middle_ns(own) < middle_ns(walls[best.key]) for own in same)
     is_sure = others and not any(groups_text(walls[v.key]) for v in judged)
-    return f"{said}, no way is faster" if is_sure else said
+    return f"{said}, no way is faster{beyond}" if is_sure else said
 
 
 def _cause(sweep: Sweep, best: Variant, ranked: Sequence[Variant]) -> str:

@@ -6,6 +6,7 @@ sheet; ``figure.py`` turns a sheet into a matplotlib figure.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -160,7 +161,7 @@ class Sheet:
     ) -> list[str]:
         """Return the text in at most ``most`` lines that fit into ``room`` pixels."""
         lines: list[str] = []
-        words = clean(text).split()
+        words = re.sub("`([^`]+)`", r"\1", clean(text)).split()  # no other letters for code
         while words and len(lines) < most - 1:
             count = self._words_that_fit(words, room, size, is_bold)
             lines.append(self.fit(" ".join(words[:count]), room, size, is_bold=is_bold))

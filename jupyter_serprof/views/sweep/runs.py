@@ -102,7 +102,7 @@ def parts_of(run: Bar) -> list[Slice]:
     """Return the stages of a run in the order of the road, then what is unaccounted."""
     # Their texts add up to the wall time in the unit of ``column_unit(wall_ns)``.
     stages = stages_of(*([run.trace] if run.trace else []))
-    known = [(stages[key], ns) for key, ns in run.point.stages.items()]
+    known = [(stages[key], ns) for key, ns in run.point.stages.items() if ns]
     known.sort(key=lambda pair: pair[0].order)
     rest_ns = max(0, run.wall_ns - sum(ns for _, ns in known))
     values = [*(ns for _, ns in known), rest_ns]

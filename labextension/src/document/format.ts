@@ -83,12 +83,13 @@ export function count(value: number | null | undefined): string {
   return value == null ? NOT_SEEN : fixed(value, Number.isInteger(value) ? 0 : 1);
 }
 
-/** A share of 0..1 as "18.5 %"; in sentences with no decimals: the rounding of the tenths. */
-export function percent(share: number | null | undefined, decimals = 1): string {
+/** A share of 0..1 as "18.5 %"; in sentences with none: the tenths rounded, but not to 100. */
+export function percent(share: number | null | undefined, digits = 1): string {
   if (share == null) {
     return NOT_SEEN;
   }
   const tenths = Math.floor(share * 1000 + 0.5);
+  const decimals = tenths >= 995 && tenths < 1000 ? 1 : digits;
   return `${fixed(decimals > 0 ? tenths / 10 : Math.floor((tenths + 5) / 10), decimals) + GAP}%`;
 }
 
