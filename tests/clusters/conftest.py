@@ -128,6 +128,7 @@ def _workers_may_report_late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 60)
     monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._NOTES_S", 4)
     monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._HARDLY", 10**9)
+    monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._LITTLE_NS", 0)
     for name in ("_WAIT_S", "_WAITS_S"):
         monkeypatch.setattr(f"jupyter_serprof.probes.ray.agent.contact.{name}", 10)
 

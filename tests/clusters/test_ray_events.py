@@ -307,18 +307,25 @@ def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]
 
 
 @pytest.mark.parametrize(
-    ("begin", "known", "is_read"),
-    [(101, {}, False), (105, {}, True), (101, {"away": {"far"}}, True)],
+    ("begin", "little_ms", "is_read"),
+    [(101, 0, False), (105, 0, True), (105, 7, False), (-101, 7, True)],
+    ids=["a part", "more", "some ms", "far away"],
 )
-def test_ray_is_asked_where_it_knows_more_than_a_twentieth_of_the_time(
-    reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch, begin: int, known: Any, is_read: bool
+def test_ray_is_asked_where_it_knows_more_than_a_twentieth_of_the_time_and_than_some_ms(
+    reads: list[list[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    begin: int,
+    little_ms: int,
+    is_read: bool,
 ) -> None:
     """What agents noted comes at once, Ray's events a second later; other clocks need them."""
     monkeypatch.setattr(ray_tasks, "_HARDLY", 20)
+    monkeypatch.setattr(ray_tasks, "_LITTLE_NS", little_ms * _MS)
+    away, begin = {"far"} if begin < 0 else set[str](), abs(begin)
     reads.append([_task(b"task", RUNNING=begin, execute=(begin, 199), FINISHED=199.5)])
     at, over = begin * _MS, 199 * _MS
     attempt = Attempt(b"task", "task", 0, b"w", None, at, at, over, over, ())
-    notes = Notes([attempt], counts={"task": 1}, **known)
+    notes = Notes([attempt], counts={"task": 1}, away=away)
 
     said, run = _added([b"task"], lambda: notes, {b"task": _START})
 

@@ -31,9 +31,9 @@ _SLACK_NS = 2_000_000
 #: Of more tasks Ray's events are not read where agents noted all; but Dask names each by itself.
 MANY_TASKS, _MANY_NAMES = 10_000, 100
 _MANY = f" (of more than {MANY_TASKS:,} tasks Ray's events are not read)"
-#: They come a second late: where what only they tell is not this part of the time, nobody waits.
-_HARDLY = 20
-_SHORT = " (less than a twentieth of the time: Ray's events, a second late, are not awaited)"
+#: They come late: where what only they tell is not this part of the time or so many ns, none waits.
+_HARDLY, _LITTLE_NS = 20, 5_000_000
+_SHORT = " (less than 5 ms or a twentieth of the time: Ray's events, a second late, are not read)"
 HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
 
 
@@ -83,7 +83,8 @@ def add_task_spans(
     """
     is_many = len(submitted) > MANY_TASKS
     found = settled_notes(notes, run, len(submitted), _NOTES_S if is_many else _FIRST_S)
-    is_noted, is_short = are_noted(found, submitted), _hardly_waited(run, found, submitted, sent)
+    is_noted = are_noted(found, submitted)
+    is_short = left.tasks is None and _hardly_waited(run, found, submitted, sent)
     try:
         tasks, started = Left() if is_noted or is_short else told_tasks(run, submitted, left)
         why = _MANY if is_noted else _SHORT if is_short else HIDDEN if tasks is None else ""
@@ -151,7 +152,7 @@ def _hardly_waited(
         return False
     before_ns = sum((one.loading or one.begin) - sent[ident] for ident, one in noted.items())
     after_ns = run.end - max(one.end for one in noted.values())
-    return _HARDLY * (before_ns + after_ns) < run.end - run.start
+    return before_ns + after_ns < max(_LITTLE_NS, (run.end - run.start) / _HARDLY)
 
 
 def told_tasks(run: Page, submitted: Sequence[bytes | None], left: Left) -> Left:
