@@ -2,9 +2,9 @@
 
 The innermost span of the caller owns an instant. While that span only waits, the active stage of
 another lane that is furthest along the road owns it: work before waits, and before collections and
-imports, which interrupt a stage and are nowhere on the road; else the wait itself. What nobody
-explains is unaccounted: never spread, always drawn. Of several computations each has rows of its
-own: what a stage owned before, in and after them stays apart.
+imports, which interrupt a stage and are nowhere on the road; else the wait itself. A collection
+stops the Python of all threads of its process. What nobody explains is unaccounted: never spread,
+always drawn. Of several computations each has rows: what a stage owned in each stays apart.
 """
 
 from __future__ import annotations
@@ -88,6 +88,8 @@ def overlay(segment: Segment, above: Sequence[Segment], first: int) -> Iterator[
         yield Segment(at, segment.end, segment.owner)
 
 
+#: Families of stages that hold the interpreter: a collection in another thread stops them.
+_IN_PYTHON = ("build", "pickle")
 #: Of one row; of all rows, of which a name for each step of a loop makes thousands.
 _PIECES, _ALL_PIECES = 64, 20_000
 
@@ -167,12 +169,28 @@ def _own(
     def tally(piece: Segment) -> _Tally:
         return tallies[_group_at(edges, piece.start), trace.spans[piece.owner].stage]
 
+    steps = [stages[span.stage] for span in trace.spans]
+    _stop(segments, trace, steps)
     for lane, pieces in segments.items():
         for piece in _cut(pieces, edges):
-            tally(piece).busy_by_lane[lane] += piece.end - piece.start
+            if trace.spans[piece.owner].lane == lane:
+                tally(piece).busy_by_lane[lane] += piece.end - piece.start
     others = [piece for lane, pieces in segments.items() if lane != caller for piece in pieces]
-    for piece in _cut(_shared(segments.get(caller, []), others, trace.spans, stages), edges):
+    remote = owned(others, lambda piece: (*_rank(steps[piece.owner]), -piece.owner))
+    shared = _overlaid(segments.get(caller, []), remote, lambda at: steps[at].waits)
+    for piece in _cut(shared, edges):
         tally(piece).owned.append(piece)
+
+
+def _stop(segments: dict[str, list[Segment]], trace: Trace, steps: Sequence[Stage]) -> None:
+    """Give what a collection stopped in other threads of its process, the caller's, to it."""
+    here = {lane.key for lane in trace.lanes if lane.process == 0} & segments.keys()
+    every = ((trace.spans[one.owner], one) for own in segments.values() for one in own)
+    found = ((span, one) for span, one in every if span.stage == "gc")
+    runs = sorted(o for s, o in found if s.lane in here or (s.details or {}).get("is_kernel"))
+    for lane in here if runs else ():
+        given = _overlaid(segments[lane], runs, lambda at: steps[at].family in _IN_PYTHON)
+        segments[lane] = list(given)
 
 
 def _cut(segments: Iterable[Segment], edges: Sequence[int]) -> Iterator[Segment]:
@@ -206,18 +224,13 @@ def _rank(remote: Stage) -> tuple[bool, int]:
     return not remote.waits, -1 if remote.key in ("gc", "import") else remote.order
 
 
-def _shared(
-    caller: Sequence[Segment],
-    others: Sequence[Segment],
-    spans: Sequence[Span],
-    stages: Mapping[str, Stage],
+def _overlaid(
+    segments: Iterable[Segment], above: Sequence[Segment], gives_way: Callable[[int], bool]
 ) -> Iterator[Segment]:
-    remote = owned(others, lambda i: (*_rank(stages[spans[i.owner].stage]), -i.owner))
-    starts = [segment.start for segment in remote]
-    for segment in caller:
-        if stages[spans[segment.owner].stage].waits:
-            first = max(0, bisect_right(starts, segment.start) - 1)
-            yield from overlay(segment, remote, first)
+    starts = [segment.start for segment in above]
+    for segment in segments:
+        if gives_way(segment.owner):
+            yield from overlay(segment, above, max(0, bisect_right(starts, segment.start) - 1))
         else:
             yield segment
 

@@ -31,7 +31,7 @@ def details(
 
 
 def trace_of(spans: Sequence[Span], wall_ns: int) -> Trace:
-    lanes = tuple(Lane(key) for key in (CALLER, *WORKERS))
+    lanes = tuple(Lane(key, process=at) for at, key in enumerate((CALLER, *WORKERS)))
     return Trace(name="drawn", started="", wall_ns=wall_ns, lanes=lanes, spans=tuple(spans))
 
 
@@ -246,6 +246,14 @@ def test_of_two_calls_that_begin_at_once_the_child_or_else_the_shorter_is_inside
     spans = [("ray.store", CALLER, 0, 10), ("gc", CALLER, 0, 4)]
 
     assert self_ms(make_trace([spans[i] for i in order])) == {"ray.store": 6, "gc": 4}
+
+
+@pytest.mark.parametrize(("key", "left"), [("dask.prepare", 3), ("ray.store", 10)])
+def test_a_collection_in_another_thread_takes_what_it_stops(key: str, left: int) -> None:
+    """Not where the caller copies: that needs no interpreter."""
+    collection = ("gc", "scheduler", 2, 7, None, -1, {"is_kernel": True})
+
+    assert self_ms(make_trace([(key, CALLER, 0, 10), collection]))[key] == left
 
 
 def grouped(trace: Trace, *starts_ms: float) -> Trace:
