@@ -85,7 +85,8 @@ def _headline(sweep: Sweep) -> str:
         return f"{_what(sweep)}: {best.title} {against}"
     if cause := _cause(sweep, best, ranked):
         return cause
-    is_below = others and max(walls[best.key]) < min(min(walls[v.key]) for v in others)
+    is_whole = len(judged) == len(ranking.ranked_of(sweep.variants))  # the rest may be faster
+    is_below = is_whole and others and max(walls[best.key]) < min(min(walls[v.key]) for v in others)
     verb = "is fastest," if is_below and groups_text(walls[best.key]) else "takes"
     said = f"{_what(sweep)}: {best.title} {verb} {warm_text(sweep, best.key)}"
     if tied:
@@ -96,7 +97,7 @@ def _headline(sweep: Sweep) -> str:
     # What did the same as another way takes no part, and its row may be the shorter one.
     same = [walls[v.key] for v in used if v not in ranked and not ranking.outside_texts([v])]
     beyond = " beyond the noise" * any(middle_ns(own) < middle_ns(walls[best.key]) for own in same)
-    is_sure = others and not any(groups_text(walls[v.key]) for v in judged)
+    is_sure = is_whole and others and not any(groups_text(walls[v.key]) for v in judged)
     return f"{said}, no way is faster{beyond}" if is_sure else said
 
 

@@ -63,6 +63,11 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
         ),
         ({"pickle": [59, 58]}, "Pickle takes 58.0 ms", ["–"]),  # noqa: RUF001
         (
+            {"pickle": [59] * 4, "ray": [99] * 4, "cloud": [20]},
+            "Pickle takes 59.0 ms",
+            ["1.0×", "1.7×"],  # noqa: RUF001
+        ),
+        (
             {"pickle": [9, 1140, 1830], "cloud": [9, 1970, 2340], "ray": [9, 173, 505]},
             "Ray takes 505 ms, Pickle 1.83 s, by uneven runs",
             ["3.6×?", "4.6×?", "1.0×"],  # noqa: RUF001
