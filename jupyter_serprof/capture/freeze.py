@@ -77,6 +77,8 @@ class Page:
     tables: list[Table] = field(default_factory=list)
     #: Whoever pressed Ctrl-C waits for the prompt: nothing is waited for.
     is_interrupted: bool = False
+    #: Somebody gave up waiting: by Ctrl-C, or as the time that he gave a get was over.
+    is_given_up: bool = False
 
 
 def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | None = None) -> Trace:
@@ -89,8 +91,10 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | No
     """
     run = page_of(recorder) if run is None else run
     run.is_interrupted = outcome == "interrupted"
+    errors = {draft.details.get("error") for draft in run.drafts}
+    run.is_given_up = run.is_interrupted or "GetTimeoutError" in errors
     why, told_ns = recorder.stood
-    if run.is_interrupted and why and run.end - told_ns < _LATELY_NS:
+    if run.is_given_up and why and run.end - told_ns < _LATELY_NS:
         run.notes.append(f"{STOOD}{why}")
     if (s := recorder.held[0]) > 0:
         run.notes.append(f"one call{recorder.held[1]}{HELD}{s:.1f} s or more")

@@ -101,6 +101,19 @@ def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
     assert any(tries)
 
 
+@pytest.mark.usefixtures("gate")
+def test_a_get_that_times_out_says_what_no_node_has() -> None:
+    """Without a line, which would have told it."""
+    with pytest.raises(ray.exceptions.GetTimeoutError), record("given up") as recording:
+        ray.get(through.options(num_gpus=2).remote(None), timeout=2.0)
+
+    assert recording.trace is not None
+    assert recording.trace.summary is not None
+    assert "1 task asks for 1 CPU, 2 GPU, no node has" in recording.trace.summary.headline
+    missed = [said for probe in recording.trace.quality.probes for said in probe.unseen]
+    assert not [said for said in missed if "1 of 1 task" in said]
+
+
 @pytest.mark.parametrize("detail", [False, True])
 def test_what_was_sent_before_is_counted_where_it_is_awaited(gate: Path, detail: bool) -> None:
     refs = [through.remote(gate) for _ in range(2)]

@@ -238,6 +238,8 @@ class RayDriverProbe(Probe):
         run.notes += filter(None, [silence_note(self._silent, silent)])
         if run.is_interrupted and self._looks and not silent:
             run.notes += filter(None, [self._looks.left_note()])
+        if run.is_given_up and self._looks and not silent:
+            self._looks.tell_why(run.notes)
         if self._agents is not None:
             agents.drop_own_calls(run, self._agents)
         complete_pickles(run.drafts)

@@ -23,6 +23,7 @@ from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.stacks import stack_of
 from jupyter_serprof.model.live import LiveFacts, long_text, seconds_text
 from jupyter_serprof.model.stages import stage
+from jupyter_serprof.model.trace import STOOD
 from jupyter_serprof.model.units import counted, format_bytes
 from jupyter_serprof.probes.held import holders, parts_of, variables
 from jupyter_serprof.probes.ray.agent.copies import task_id
@@ -85,6 +86,12 @@ class TaskLooks:
         if not total:
             return LiveFacts(caller, why=why)
         return LiveFacts(caller, "", done, total, share=done / total, guessed=_GUESSED, why=why)
+
+    def tell_why(self, notes: list[str]) -> None:
+        """Add why nothing moved at the end, where no line has told it."""
+        is_told = any(note.startswith(STOOD) for note in notes)
+        if not is_told and (facts := self.facts("", _EVERY_S)) and facts.why:
+            notes.append(f"{STOOD}{facts.why}")
 
     def left_note(self) -> str:
         """Say which tasks go on, and a line that ends them; empty without any."""

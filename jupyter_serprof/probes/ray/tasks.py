@@ -99,7 +99,7 @@ def add_task_spans(
         found = settled_notes(notes, run, len(known | set(filter(None, submitted))) + again)
     if align_notes(run, found, sent):  # they are told by that clock then
         found = settled_notes(notes, run, 0)
-    idle = pending_tasks() if run.is_interrupted and tasks else set[bytes]()
+    idle = pending_tasks() if run.is_given_up and tasks else set[bytes]()
     idle &= {bytes(one.task_id) for one in tasks or () if idle and not _begun_ns(one)}
     reported = idle.union(each.ident for each in found.attempts)
     missing, count = _missing(tasks or (), submitted, reported)
