@@ -42,6 +42,8 @@ _OF_THE_USER = (
     "dask.blocked",
 )
 _HALF = 0.5
+#: Their remedies copy, too: what these save is not measured.
+_AT_MOST = ("pickle.protocol-4", "pickle.slice", "pickle.in-band-copy")
 #: What waits for tasks, and is no explanation where those could not be seen.
 _WAITS_FOR_TASKS = ("ray.wait", "ray.fetch", "python.wait")
 _OUTCOMES = {"error": " until the error", "interrupted": " until stopped", "ok": ""}
@@ -103,7 +105,8 @@ def _found(trace: Trace) -> str:
     cause = next(filter(is_cause, trace.findings[:1]), None)
     if cause is None or cause.share is None or "% of" in cause.title:
         return cause.title if cause else ""
-    return f"{cause.title}, {format_share(cause.share, decimals=0)} of the time"
+    most = "up to " * (cause.rule in _AT_MOST)
+    return f"{cause.title}, {most}{format_share(cause.share, decimals=0)} of the time"
 
 
 def _recorded(trace: Trace, waterfall: Waterfall) -> str:

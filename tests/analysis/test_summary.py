@@ -17,6 +17,7 @@ CALLER = "client/main"
 STORED = ("ray.store", CALLER, 0, 80, 800_000_000, -1, {"copied_bytes": 800_000_000})
 UNSEEN = [("ray.submit", CALLER, at, 1, None, -1, {"road": "unseen"}) for at in range(2)]
 WATCHED = ("recording", CALLER, 100, 0, None, -1, {"taken_ns": {"": 80_000_000}})
+DOUBLED = {"in_band_bytes": 10**7, "minor_faults": 5_000, "protocol": 4, "contiguous_bytes": 10**7}
 DUMPED: tuple[Any, ...] = ("pickle.dumps", CALLER, 0, 1, None, -1)
 
 
@@ -82,6 +83,7 @@ SAMPLES = {
     "the largest stage with share, bytes, time and rate": made(
         STORED, ("ray.pickle", CALLER, 80, 20)
     ),
+    "a copy that a remedy saves at most": made((*DUMPED, DOUBLED)),
     "a run that raised": made(STORED, outcome="error"),
     "a run that was interrupted": made(STORED, outcome="interrupted"),
     "your own code first, the largest stage second": made(

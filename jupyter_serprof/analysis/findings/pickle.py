@@ -78,7 +78,7 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
                 f"data = pickle.dumps({NAME}, protocol=5)   # 4 is the default before Python 3.14",
                 spans=(index,),
                 because=f"{format_count(faults)} new pages are {format_bytes(faults * PAGE_BYTES)}",
-                share=self_share(trace, "pickle.dumps"),
+                share=(1 - GATHERED_SHARE * (not is_text)) * self_share(trace, "pickle.dumps"),
             )
 
 
@@ -197,7 +197,7 @@ def slice_of_a_table(trace: Trace) -> Iterable[Finding]:
                 f"   # its own rows\n{WORDS}`take` of its rows, or Arrow IPC, leaves the rest",
                 spans=(index,),
                 because="an Arrow slice is a view, and pickle writes whole buffers",
-                share=self_share(trace, "pickle.dumps", "pickle.loads"),
+                share=(1 - own / size) * self_share(trace, "pickle.dumps", "pickle.loads"),
             )
 
 
