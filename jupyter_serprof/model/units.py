@@ -261,28 +261,34 @@ def clean(text: str) -> str:
 
 
 LONGEST_HEADLINE = 90
-_LONGEST_CODE, _LONGEST_PATH = 30, 45
+_LONGEST_CODE, _LONGEST_PATH, _SHORT_CODE = 30, 45, 15
+_CODE, _LAST_PART = re.compile("`([^`]*)`"), re.compile(", (?:(?!, )[^`]|`[^`]*`)*$")
 
 
 def shortened(sentence: str) -> str:
-    """Return a headline of at most 90 characters: its last parts go first.
+    """Return a headline of at most 90 characters: very long code goes first, then its last parts.
 
     >>> shortened("1.00 s: the cause, " + "more words " * 9)
     '1.00 s: the cause'
+    >>> shortened(f"1.00 s: `{'name_' * 9}` of 80.0 MB travels inside of `{'call_' * 9}`")
+    '1.00 s: `name_name_name…` of 80.0 MB travels inside of `call_call_call…`'
     """
-    while len(sentence) > LONGEST_HEADLINE and ", " in sentence:
-        sentence = sentence.rpartition(", ")[0]
+    for most in (_LONGEST_PATH, _SHORT_CODE):
+        for code in _CODE.findall(sentence) if len(sentence) > LONGEST_HEADLINE else ():
+            sentence = sentence.replace(f"`{code}`", code_text(code, most))
+        while len(sentence) > LONGEST_HEADLINE and (part := _LAST_PART.search(sentence)):
+            sentence = sentence[: part.start()]
     return sentence if len(sentence) <= LONGEST_HEADLINE else f"{sentence[: LONGEST_HEADLINE - 1]}…"
 
 
-def code_text(code: str) -> str:
+def code_text(code: str, most: int = _LONGEST_CODE) -> str:
     """Return code in backquotes for a sentence, the end of a long one left out.
 
     >>> code_text("a"), code_text("ray.get([f.remote(a) for _ in range(10)])")
     ('`a`', '`ray.get([f.remote(a) for _ i…`')
     """
     line = clean(code).strip().replace("`", "'")
-    return f"`{line if len(line) <= _LONGEST_CODE else line[: _LONGEST_CODE - 1] + '…'}`"
+    return f"`{line if len(line) <= most else line[: most - 1] + '…'}`"
 
 
 #: A global that a function uses has a name of the user; what is above it is a library's.
