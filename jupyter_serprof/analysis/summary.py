@@ -42,7 +42,6 @@ _OF_THE_USER = (
     "dask.blocked",
 )
 _HALF = 0.5
-#: Their remedies copy, too: what these save is not measured.
 _AT_MOST = ("pickle.protocol-4", "pickle.slice", "pickle.in-band-copy")
 #: What waits for tasks, and is no explanation where those could not be seen.
 _WAITS_FOR_TASKS = ("ray.wait", "ray.fetch", "python.wait")

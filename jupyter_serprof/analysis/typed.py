@@ -33,8 +33,7 @@ _CUT = re.compile(r"\.(?:from_pandas|from_array|asarray|asanyarray)$")
 _GOT = ".compute()."
 _REDUCED = re.compile(rf"(.+){re.escape(_GOT)}(?:sum|mean|min|max|std|var)")
 _LENGTH = re.compile(r"len\(range\((\w+)\)\)")
-_LONGEST_CODE = 20_000
-_BINDS_NAME = f"{NAME} = "
+_LONGEST_CODE, _BINDS_NAME = 20_000, f"{NAME} = "
 #: A name that no variable has: what was hidden, or is no variable.
 _HIDDEN = "'...'"
 _WAITS = {"ray.get": "tasks", "dask.compute": "computed"}

@@ -88,8 +88,6 @@ def overlay(segment: Segment, above: Sequence[Segment], first: int) -> Iterator[
         yield Segment(at, segment.end, segment.owner)
 
 
-#: Families of stages that hold the interpreter: a collection in another thread stops them.
-_IN_PYTHON = ("build", "pickle")
 #: Of one row; of all rows, of which a name for each step of a loop makes thousands.
 _PIECES, _ALL_PIECES = 64, 20_000
 
@@ -183,13 +181,13 @@ def _own(
 
 
 def _stop(segments: dict[str, list[Segment]], trace: Trace, steps: Sequence[Stage]) -> None:
-    """Give what a collection stopped in other threads of its process, the caller's, to it."""
+    """Give what a collection stopped of the Python in the caller's process to it."""
     here = {lane.key for lane in trace.lanes if lane.process == 0} & segments.keys()
     every = ((trace.spans[one.owner], one) for own in segments.values() for one in own)
     found = ((span, one) for span, one in every if span.stage == "gc")
     runs = sorted(o for s, o in found if s.lane in here or (s.details or {}).get("is_kernel"))
     for lane in here if runs else ():
-        given = _overlaid(segments[lane], runs, lambda at: steps[at].family in _IN_PYTHON)
+        given = _overlaid(segments[lane], runs, lambda at: steps[at].family in {"build", "pickle"})
         segments[lane] = list(given)
 
 

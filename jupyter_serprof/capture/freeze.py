@@ -75,9 +75,8 @@ class Page:
     threads: dict[int, str] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
-    #: Whoever pressed Ctrl-C waits for the prompt: nothing is waited for.
+    #: Whoever pressed Ctrl-C waits for the prompt: nothing is waited for. A get may time out, too.
     is_interrupted: bool = False
-    #: Somebody gave up waiting: by Ctrl-C, or as the time that he gave a get was over.
     is_given_up: bool = False
 
 

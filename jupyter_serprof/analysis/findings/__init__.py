@@ -35,8 +35,7 @@ from jupyter_serprof.model.units import format_bytes, format_count, format_ns, f
 
 REPEATED_BYTES = 100_000
 CAPTURED_BYTES = 1_000_000
-WALKED_ELEMENTS = 10_000
-WALK_SHARE = 0.1
+WALKED_ELEMENTS, WALK_SHARE = 10_000, 0.1
 #: Of an element; what is larger takes its time for its bytes.
 SMALL_BYTES = 4_096
 #: What could be saved is told from here on.

@@ -14,23 +14,17 @@ from jupyter_serprof.analysis.findings import dask_runs, dask_tiny
 from jupyter_serprof.analysis.findings.pickle import collected
 from jupyter_serprof.analysis.spans import indexed, number, row_of, rows_of, self_share, whole, word
 from jupyter_serprof.analysis.waterfall import partition
-from jupyter_serprof.model import Finding, Row, Trace, stage
+from jupyter_serprof.model import Finding, Trace, stage
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns, format_share
 
-MANY_LAYERS = 1_000
-MAIN_FUNCTIONS = 1_000
-SERIALIZE_SHARE = 0.1
-SERIALIZE_NS = 50_000_000
+MANY_LAYERS, MAIN_FUNCTIONS = 1_000, 1_000
+SERIALIZE_SHARE, SERIALIZE_NS = 0.1, 50_000_000
 GC_SHARE = 0.1
-BOUND_SHARE = 0.5
-BOUND_NS = 100_000_000
-GATHER_SHARE = 0.3
-GATHERED_BYTES = 1_000_000
-REPEATED_SHARE = 0.3
-#: From this share of the wall time on, what is repeated is worth a warning.
-REPEATED_WALL_SHARE = 0.1
-CODE_SHARE = 0.3
-CODE_NS = 200_000_000
+BOUND_SHARE, BOUND_NS = 0.5, 100_000_000
+GATHER_SHARE, GATHERED_BYTES = 0.3, 1_000_000
+#: From the second share, of the wall time, on, what is repeated is worth a warning.
+REPEATED_SHARE, REPEATED_WALL_SHARE = 0.3, 0.1
+CODE_SHARE, CODE_NS = 0.3, 200_000_000
 _SENDING = ("dask.prepare", "dask.submit", "dask.serialize")
 _SCHEDULER = "scheduler"
 _PERSIST = "<x> = <x>.persist()   # persist what both need, once"
@@ -122,7 +116,10 @@ def scheduler_bound(trace: Trace) -> Iterable[Finding]:
     sent = [span.end_ns for span in trace.spans if span.stage == "dask.serialize"] or [
         span.start_ns for span in trace.spans if span.lane == _SCHEDULER
     ]
-    rows = [row for row in _scheduler_rows(trace) if row.self_ns]
+    # Optimization counts where the scheduler does it.
+    known = [*rows_of(trace, "dask.optimize"), *rows_of(trace, "dask.materialize")]
+    there = [row for row in known if row.lane.partition("/")[0] == _SCHEDULER]
+    rows = [row for row in (*there, *facts.scheduling_rows(trace)) if row.self_ns]
     after_ns = trace.wall_ns - min(sent, default=trace.wall_ns)
     owned_ns = sum(row.self_ns for row in rows)
     if not sent or owned_ns < BOUND_NS or owned_ns < BOUND_SHARE * after_ns:
@@ -152,13 +149,6 @@ def scheduler_bound(trace: Trace) -> Iterable[Finding]:
         f"most of it {largest}, {format_ns(largest_ns)}",
         share=min(1.0, owned_ns / trace.wall_ns) if trace.wall_ns else None,
     )
-
-
-def _scheduler_rows(trace: Trace) -> list[Row]:
-    """Return the rows of scheduling, and those of optimization where the scheduler does it."""
-    rows = [*rows_of(trace, "dask.optimize"), *rows_of(trace, "dask.materialize")]
-    there = [row for row in rows if row.lane.partition("/")[0] == _SCHEDULER]
-    return [*there, *facts.scheduling_rows(trace)]
 
 
 def large_gather(trace: Trace) -> Iterable[Finding]:
@@ -238,7 +228,8 @@ def slow_construction(trace: Trace) -> Iterable[Finding]:
     before = dict(indexed(trace, "python.code"))
     if not starts or sum(span.duration_ns for span in before.values()) < CODE_NS:
         return
-    code_ns = _code_ns(trace, min(starts))
+    early = partition(replace(trace, wall_ns=max(0, min(starts)), groups=()))
+    code_ns = sum(row.self_ns for row in early.rows if row.stage == "python.code")
     # As tasks it would run on all of them.
     places = dask_runs.places(trace) or 2
     if code_ns >= CODE_NS and code_ns >= CODE_SHARE * trace.wall_ns and places > 1:
@@ -259,11 +250,6 @@ def slow_construction(trace: Trace) -> Iterable[Finding]:
             "dask.delayed makes tasks of what reads and prepares",
             share=min(1.0, share) * (1 - 1 / places),
         )
-
-
-def _code_ns(trace: Trace, until_ns: int) -> int:
-    early = replace(trace, wall_ns=max(0, until_ns), groups=())
-    return sum(row.self_ns for row in partition(early).rows if row.stage == "python.code")
 
 
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (

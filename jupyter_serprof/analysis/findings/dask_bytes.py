@@ -22,8 +22,7 @@ from jupyter_serprof.model.trace import IN_CODE
 from jupyter_serprof.model.units import a_kind, format_bytes, format_count, format_ratio
 
 LARGE_BYTES, KNOWN_SHARE = 10_000_000, 1 / 3
-REPEATED_BYTES = 100_000_000
-REPEATED_RATIO = 5
+REPEATED_BYTES, REPEATED_RATIO = 100_000_000, 5
 #: Below this many bytes for each task their number is the cause, not what they carry.
 PAYLOAD_BYTES = 4_000
 _SENDING = ("dask.serialize", "dask.communicate", "dask.schedule.unpickle")

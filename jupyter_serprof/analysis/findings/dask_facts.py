@@ -14,8 +14,7 @@ from jupyter_serprof.model.units import counted, first_of, format_count
 Record = Mapping[str, Scalar]
 _SCHEDULING = "dask.schedule"
 #: In the lanes of worker threads; a worker has other lanes too: its event loop, its disk.
-_THREAD = "/thread "
-_ENCODING = "dask.dispatch.encode"
+_THREAD, _ENCODING = "/thread ", "dask.dispatch.encode"
 #: What is paid for each task, beside its own work.
 OF_EACH_TASK = (
     *("dask.schedule", "dask.queue", "dask.report", "dask.worker"),

@@ -23,8 +23,7 @@ from jupyter_serprof.model.units import (
 )
 
 PAGE_BYTES = 4_096
-PROTOCOL_BYTES = 8_000_000
-OLD_PROTOCOL = 4
+PROTOCOL_BYTES, OLD_PROTOCOL = 8_000_000, 4
 #: Protocol 4 copies a buffer into bytes, and those into the pickle: both into new pages.
 COPIED_TWICE = 1.8
 #: Of the pickle; protocol 5 copies only contiguous arrays once.
@@ -35,13 +34,11 @@ SMALL_BYTES = 1_000_000
 #: Of a pickle of an array with gaps, at most; smaller ones are gathered within the caches.
 GATHERED_SHARE, GATHERED_BYTES = 0.5, 4_000_000
 #: A pickle of little is slow, too, that takes so much of the time; many small objects take less.
-SLOW_SHARE, SLOW_NS_PER_BYTE = 0.2, 1_000
-SMALL_NS = 20_000_000
+SLOW_SHARE, SLOW_NS_PER_BYTE, SMALL_NS = 0.2, 1_000, 20_000_000
 #: Bytes of a pickle for one of the rows that it is of.
 SLICED_TIMES = 10
 #: Of the speed of a copy: below it the bytes are not the work; of what many objects may reach.
-SMALL_SHARE, MANY_SHARE = 0.03, 0.1
-MANY_OBJECTS = 10_000
+SMALL_SHARE, MANY_SHARE, MANY_OBJECTS = 0.03, 0.1, 10_000
 #: Of an object; larger ones are not small.
 MEAN_BYTES = 200
 #: Of the pickle that stands in small objects.
@@ -53,8 +50,7 @@ PLAIN_NS, REDUCED_NS = 1_000, 20_000
 _LOADS = {"pickle.dumps": ("pickle.loads",)}
 FORMS = f"%serprof --try {NAME}   # measures it in other forms: arrays, columns, Arrow"
 IMPORT_SHARE, IMPORT_NS, _IMPORT = 0.1, 10_000_000, "import "
-GC_NS = 20_000_000
-GC_SHARE = 0.2
+GC_NS, GC_SHARE = 20_000_000, 0.2
 
 
 def old_protocol(trace: Trace) -> Iterable[Finding]:

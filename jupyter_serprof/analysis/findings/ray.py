@@ -24,8 +24,7 @@ from jupyter_serprof.model.units import counted, format_bytes, format_count, for
 
 MANY_PUTS = 500
 #: Ray keeps smaller objects in the process: what a put of one costs is the call.
-SMALL_BYTES = 100_000
-PUT_SHARE = 0.2
+SMALL_BYTES, PUT_SHARE = 100_000, 0.2
 MANY_GETS, GET_SHARE = 100, 0.3
 #: Some for each worker; what runs one after the other overlaps by less than a twentieth.
 SERIAL_TASKS, OVERLAP = 4, 1.05

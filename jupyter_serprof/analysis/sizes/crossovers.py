@@ -22,9 +22,7 @@ from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.units import format_bytes, format_rate
 
 #: Medians this close (a standard error, as a share) are never told apart.
-_LEAST_NOISE = 0.005
-_MISTAKEN = 0.05
-_ALIKE = math.log(ALIKE_RATIO)
+_LEAST_NOISE, _MISTAKEN, _ALIKE = 0.005, 0.05, math.log(ALIKE_RATIO)
 
 
 def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple[Crossover, ...]:

@@ -36,21 +36,14 @@ SHORTEST = 3
 _SHORTEST_BEFORE_LAST = 4
 #: Price of a number and of a cut, in squared units of noise. One more number lowers the misfit of a
 #: true model by more than 7 in 1 of 120 cases.
-_NUMBER_PRICE = 7.0
-_CUT_PRICE = 4.0
-_FAULTS_CUT_PRICE = -6.0
+_NUMBER_PRICE, _CUT_PRICE, _FAULTS_CUT_PRICE = 7.0, 4.0, -6.0
 #: Noise of a median, at least; and where nothing tells it.
-_LEAST_NOISE = 0.005
-_ASSUMED_NOISE = 0.05
+_LEAST_NOISE, _ASSUMED_NOISE = 0.005, 0.05
 #: What grows by more over its sizes is not called flat, nor what varies by more, however noisy.
-_FLAT_CHANGE = 1.5
-_FLAT_RATIO = 2.0
+_FLAT_CHANGE, _FLAT_RATIO = 1.5, 2.0
 #: A line that misses half of its points, or one of them, by more (ratios) is none.
-_MISSED_HALF = 1.35
-_MISSED_ONE = 2.0
-_CONFIDENCE = 0.95
-_ITERATIONS = 8
-_MOST_FREEDOM, _HALVINGS = 1_000, 60
+_MISSED_HALF, _MISSED_ONE = 1.35, 2.0
+_CONFIDENCE, _ITERATIONS, _MOST_FREEDOM, _HALVINGS = 0.95, 8, 1_000, 60
 UNTOLD = "cannot tell"
 
 
