@@ -157,18 +157,6 @@ def test_why_what_was_sent_before_does_not_come_is_told(client: Client) -> None:
     assert "10.9.8.7" not in watcher.heard
 
 
-def test_a_wait_for_no_cluster_is_kept_by_none(client: Client) -> None:
-    other, gate = client.submit(abs, -1, pure=False, **GPU), threading.Event()
-    watcher = Watcher("Wait in this process, 2.", gate.set)
-
-    with record("alone", live=watcher):
-        asyncio.run(asyncio.to_thread(gate.wait, 60))
-    other.cancel()
-
-    assert watcher.said
-    assert "GPU" not in watcher.heard
-
-
 def test_a_task_much_longer_than_its_siblings_is_told(client: Client, gate: Event) -> None:
     watcher = Watcher("; through runs for  ...  times as long as usual", gate.set)
 
@@ -261,14 +249,18 @@ def test_what_is_done_to_a_graph_is_told(
 
 
 @pytest.mark.filterwarnings("ignore:Sending large graph")
-def test_a_scheduler_that_stands_still_or_dies_is_told(
+def test_workers_that_die_and_a_scheduler_that_stands_still_or_dies_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with outside_cluster(tmp_path, 1) as outside, Client(outside.address) as client:
+    """Who has a task that ends its worker needs no other workers; also in the document."""
+    press = partial(signal.pthread_kill, threading.get_ident(), signal.SIGINT)
+    with outside_cluster(tmp_path, 2) as outside, Client(outside.address) as client:
+        deaths = Watcher("; workers die with exit (2 times); no worker is there", press)
+        client.wait_for_workers(2)
+        with pytest.raises(KeyboardInterrupt), record("dies", live=deaths) as recording:
+            client.submit(os._exit, 1, pure=False).result(60)
         words = "; the scheduler is busy: it has not answered for  ... MB are not sent "
         watcher = Watcher(words, partial(outside.scheduler.send_signal, signal.SIGCONT))
-
-        client.wait_for_workers(1)
         with record("busy", live=watcher), suppress(Exception):
             outside.scheduler.send_signal(signal.SIGSTOP)
             client.submit(len, bytes(20_000_000)).result(60)
@@ -276,4 +268,6 @@ def test_a_scheduler_that_stands_still_or_dies_is_told(
             monkeypatch.setitem(dask.config.config, "serprof", {"patience": 2})
             client.submit(pow, 2, 4).result(1)
 
+    assert "stopped: workers die with exit (2 times), " in recording.trace.summary.headline  # type: ignore[union-attr]
+    assert NO_WORKER not in f"{recording.trace.quality.notes}"
     assert watcher.said

@@ -125,13 +125,15 @@ class Visit:
             # What was sent before, and is not waited for, keeps nobody.
             foreign = self._before - waited_keys(self._caller) if likely else set()
             # What a client heard is old where the scheduler is busy: it is asked itself.
-            if any(pending(one) - foreign for one in likely) and not (
-                await self._look() if self._look else {}
-            ).get("workers"):
-                self.troubles.append(NO_WORKER)
+            if not any(pending(one) - foreign for one in likely):
+                continue
+            seen = await self._look() if self._look else {}
+            if not seen.get("workers"):
+                deaths = seen.get("deaths", "")
+                self.troubles.append(deaths or NO_WORKER)
                 if not self.looks.is_watched:
-                    said = ("no worker: nothing can run", scaling(self.clients[0]))
-                    print("; ".join(filter(None, said)), file=sys.stderr)  # noqa: T201
+                    none = f"no worker: nothing can run; {scaling(self.clients[0])}"
+                    print(deaths or none.removesuffix("; "), file=sys.stderr)  # noqa: T201
                 return
 
     async def _stay(self) -> None:

@@ -87,8 +87,9 @@ def _why(looks: Looks, silent_s: float) -> Iterator[str]:
         if seen.get("taking"):
             yield f"the scheduler has been at it for {seconds_text(seen['taking'][1])}"
         return
-    if not seen["workers"]:
-        yield ": ".join(filter(None, ("no worker is there", looks.scaling())))
+    scaling = "" if seen["deaths"] else looks.scaling()  # others would die with it, too
+    none = "" if seen["workers"] else ": ".join(filter(None, ("no worker is there", scaling)))
+    yield from filter(None, (seen["deaths"], none))
     yield from _of_workers(looks, seen["workers"])
     others, threads = seen["others"], seen["threads"]
     if held := min(seen["cancelled"] + others, threads):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 
 from .hooks import STEPS
@@ -63,9 +63,19 @@ def _look(agent: Agent, scheduler: Any, waited: Sequence[Any]) -> dict[str, Any]
         "spilled": sum(worker.metrics["spilled_bytes"]["memory"] for worker in workers),
         "unfit": [len(unfit), _wish(unfit[0]) if unfit else ""],
         "oldest": _oldest(agent, workers, is_own),
+        "deaths": _deaths(scheduler, workers, is_own),
         "cancelled": sum(w.metrics.get("task_counts", {}).get("cancelled", 0) for w in workers),
         "others": sum(not is_own(one) for w in workers for one in list(w.executing)),
     }
+
+
+def _deaths(scheduler: Any, workers: list[Any], is_own: Callable[[Any], bool]) -> str:
+    """Return with which tasks workers die, and how often; empty where they do not."""
+    tasks = chain(scheduler.unrunnable, *(one.processing for one in workers), scheduler.queued)
+    known = [task for task in islice(tasks, _MOST) if task.suspicious and is_own(task)]
+    most = max((task.suspicious for task in known), default=0)
+    names = sorted({task.prefix.name for task in known if task.suspicious == most})[:3]
+    return f"workers die with {' or '.join(names)} ({most} time{'s' * (most > 1)})" * bool(known)
 
 
 def _with_inputs(tasks: Iterable[Any]) -> set[Any]:
