@@ -170,7 +170,7 @@ class _Known(NamedTuple):
 def _reasons(pending: frozenset[bytes], start_s: float) -> Iterator[str]:
     known = list(_states()) if len(pending) <= _MOST_TASKS else []
     tasks = [one for one in known if bytes(one.task.task_id) in pending]
-    yield from _running(tasks, [one for one in known if one.since_s >= start_s])
+    yield from _running(tasks, known, start_s)
     unassigned = [one for one in tasks if one.state == _UNASSIGNED]
     wishes = list(_wishes(unassigned, _held(known)))
     yield from wishes
@@ -220,16 +220,23 @@ def _states() -> Iterator[_Known]:
             yield _Known(task, status.Name(state), since_ns / 1e9, ran_s)
 
 
-def _running(tasks: list[_Known], known: list[_Known]) -> Iterator[str]:
-    running = [one for one in tasks if one.state.startswith("RUNNING")]
+def _running(tasks: list[_Known], known: list[_Known], start_s: float) -> Iterator[str]:
+    queues = {one.task.task_info.actor_id for one in tasks if one.state in _QUEUED} - {b""}
+    # A call waits for those that its actor was sent before, too.
+    mine = {id(one) for one in tasks}
+    of_actors = [one for one in known if one.task.task_info.actor_id in queues]
+    before = [one for one in of_actors if id(one) not in mine]
+    running = [one for one in (*tasks, *before) if one.state.startswith("RUNNING")]
     if not running:
         return
     oldest = max(running, key=lambda one: one.ran_s or 0.0)
     info, name = oldest.task.task_info, name_of(oldest.task.task_info)
-    ended = [one for one in known if one.state == "FINISHED" and one.ran_s is not None]
-    usual_s = [one.ran_s or 0.0 for one in ended if name_of(one.task.task_info) == name]
-    queue = [one for one in tasks if one.state in _QUEUED and info.actor_id]
+    since = [one for one in known if one.state == "FINISHED" and one.since_s >= start_s]
+    ended = [one for one in since if name_of(one.task.task_info) == name]
+    usual_s = [one.ran_s for one in ended if one.ran_s is not None]
+    queue = [one for one in (*tasks, *before) if one.state in _QUEUED and info.actor_id]
     queued = sum(one.task.task_info.actor_id == info.actor_id for one in queue)
+    name += ", sent before," * (id(oldest) not in mine)
     more = f", {counted(queued, 'call')} in the queue of its actor" if queued else ""
     count, its = oldest.task.attempt_number + 1, bytes(oldest.task.task_id)
     is_lost = any(one.state == "FINISHED" and bytes(one.task.task_id) == its for one in tasks)
@@ -262,19 +269,22 @@ def _wishes(unassigned: Iterable[_Known], held: Mapping[str, float]) -> Iterator
     reply.ParseFromString(client.get_cluster_resource_state())
     nodes = reply.cluster_resource_state.node_states
     for one, count in asks.most_common():
-        wish = dict(one)
-        known = ("total_resources", "available_resources")
-        most, free = (_nearest(wish, [getattr(node, name) for node in nodes]) for name in known)
-        said = f"{counted(count, 'task')} ask{'s' if count == 1 else ''} for {_told(wish)}"
-        if any(most[name] < wish[name] for name in wish):
-            yield f"{said}, no node has more than {_told(most)} (infeasible)"
-        elif any(
-            free[name] < wish[name]
-            and sum(n.total_resources[name] - n.available_resources[name] for n in nodes)
-            < held.get(name, 0) + wish[name]
-            for name in wish
-        ):
-            yield f"{said}, {_told(free)} free"
+        if lacks := _lacking(dict(one), nodes, held):
+            asked = f"{counted(count, 'task')} ask{'s' if count == 1 else ''} for"
+            yield f"{asked} {_told(dict(one))}, {lacks}"
+
+
+def _lacking(wish: dict[str, float], nodes: Sequence[Any], held: Mapping[str, float]) -> str:
+    """Return what nodes have too little of for a wish; empty where they have enough of all."""
+    able = [one for one in nodes if all(one.total_resources[name] >= wish[name] for name in wish)]
+    if not able:
+        most = _nearest(wish, [one.total_resources for one in nodes])
+        return f"no node has more than {_told(most)} (infeasible)"
+    # What a node has free that could never take it is no answer.
+    free = _nearest(wish, [one.available_resources for one in able])
+    used = {n: sum(o.total_resources[n] - o.available_resources[n] for o in nodes) for n in wish}
+    lacks = any(free[n] < wish[n] and used[n] < held.get(n, 0) + wish[n] for n in wish)
+    return f"{_told(free)} free" if lacks else ""
 
 
 def _nearest(wish: dict[str, float], nodes: list[Mapping[str, float]]) -> dict[str, float]:
