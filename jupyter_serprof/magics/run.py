@@ -81,7 +81,9 @@ def _run(typed: Typed, code: Code) -> None:
             runs: api.Experiment[Sweep] = _trip(options, code.call())
         measure(typed, runs)
         return
-    first = api.record(options.title, detail=options.detail, live=typed.tell)
+    is_first = before is not None or options.repeat is not None or options.transports is not None
+    tell = typed.tell and (typed.live.tell_first if is_first else typed.tell)
+    first = api.record(options.title, detail=options.detail, live=tell)
     first.code = without_literals(options.code)
     value, is_value = subject_of(
         typed, code, first, lambda trace: trace if before is None else api.stopped(before, trace)

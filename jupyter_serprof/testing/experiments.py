@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from unittest.mock import patch
 
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.experiments.engine import experiment as engine
-from jupyter_serprof.experiments.engine.experiment import (
-    Document,
-    Experiment,
-    Stopper,
-    run,
-    steps_of,
-)
+from jupyter_serprof.experiments.engine.experiment import Document, Experiment, run
 from jupyter_serprof.model import Sweep
 
 #: Inside each run is told, however short.
@@ -80,12 +74,11 @@ class ExperimentContract:
 
         Of one run nothing is left.
         """
-        experiment, stopper = self.make(_nothing), Stopper()
+        experiment = self.make(_nothing)
         if len(self._whole()) == 1:
             return
-        for _ in steps_of(experiment, None, stopper):
-            if experiment.progress.done:
-                stopper.stop()
+        with closing(experiment.steps()) as steps:
+            next(steps for _ in steps if experiment.progress.done)
         early = _places(experiment.document)
 
         expect(not experiment.is_done and not armed_places(), "it was not stopped")

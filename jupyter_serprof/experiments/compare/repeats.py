@@ -93,7 +93,7 @@ class Repeats:
     def progress(self) -> Progress:
         """How far it is."""
         made = len(self.traces)
-        return Progress(made, self.count + 1 - made if made else 1)
+        return Progress(made, self.count + 1 - made if self.repeat or made else 0)
 
     @property
     def document(self) -> Sweep:

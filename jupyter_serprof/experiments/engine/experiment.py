@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Event
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -78,19 +77,6 @@ class Once:
         return Progress(int(self.is_done), int(not self.is_done))
 
 
-class Stopper:
-    """A button: ends an experiment after the run that is being measured, from any thread."""
-
-    def __init__(self) -> None:
-        self._event = Event()
-        self.stop = self._event.set
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether it was pressed."""
-        return self._event.is_set()
-
-
 @dataclass(slots=True)
 class Telling(Generic[Made]):
     """Decides when it is time to tell what was measured so far: between runs, and seldom.
@@ -100,10 +86,9 @@ class Telling(Generic[Made]):
     The clock of `QUIET_S` starts with the object. A telling that fails is the last one: no picture
     while something runs must not cost its result.
 
-    Measured in a kernel on two cores (``tests/benchmarks/live_cost.py``, 150 pairs): a telling to a
-    live picture takes 3 ms, the first one 0.4 to 0.5 s more. The run behind it takes 1.00 of the
-    time of the others where runs take milliseconds, and 1.2 where they take microseconds, as the
-    caches are cold; a pause before the run makes that 1.6, so there is none.
+    ``tests/benchmarks/live_cost.py``: a telling takes 3 ms, the first one 0.5 s more; the
+    run behind it 1.00 of the time of the others, or 1.2 (of microseconds, caches are cold; a pause
+    before it makes that 1.6, so there is none).
     """
 
     tell: Tell[Made] = None
@@ -131,13 +116,10 @@ class Telling(Generic[Made]):
         return took_s
 
 
-def steps_of(
-    experiment: Experiment[Made], tell: Tell[Made] = None, stopper: Stopper | None = None
-) -> Steps:
+def steps_of(experiment: Experiment[Made], tell: Tell[Made] = None) -> Steps:
     """Make the steps of an experiment, and tell between them what was measured so far.
 
     ``tell``: Called with the document, from the first point on, once half a second is over.
-    ``stopper``: Ends it after the step that is being made.
     """
     __tracebackhide__ = True
     telling = Telling(tell)
@@ -147,17 +129,12 @@ def steps_of(
             if tell is not None and experiment.progress.done:
                 telling.update(lambda: experiment.document)
             yield
-            if stopper is not None and stopper.is_stopped:
-                return
     finally:
         steps.close()
 
 
 def complete(
-    experiment: Experiment[Made],
-    tell: Tell[Made] = None,
-    stopper: Stopper | None = None,
-    live: Told | None = None,
+    experiment: Experiment[Made], tell: Tell[Made] = None, live: Told | None = None
 ) -> None:
     """Make all steps; what the user's code raises comes out as it is, `StopIteration` too.
 
@@ -166,7 +143,7 @@ def complete(
     __tracebackhide__ = True
     try:
         with told(live, lambda: experiment.progress):
-            for _ in steps_of(experiment, tell, stopper):
+            for _ in steps_of(experiment, tell):
                 pass
     except RuntimeError as error:
         if isinstance(error.__cause__, StopIteration) and _is_ours(error.__traceback__):
@@ -187,12 +164,7 @@ _KEPT: list[Experiment[Any]] = []
 _RESUME = "import jupyter_serprof as sp; sp.resume()"
 
 
-def run(
-    experiment: Experiment[Made],
-    tell: Tell[Made] = None,
-    stopper: Stopper | None = None,
-    live: Told | None = None,
-) -> Made:
+def run(experiment: Experiment[Made], tell: Tell[Made] = None, live: Told | None = None) -> Made:
     """Measure what is left of an experiment and return its document; parameters as `complete`.
 
     Raises ``Exception``: What the user's code raises. `Experiment.document` is what there is by
@@ -200,7 +172,7 @@ def run(
     """
     __tracebackhide__ = True
     try:
-        complete(experiment, tell, stopper, live)
+        complete(experiment, tell, live)
     except KeyboardInterrupt as error:
         if count := experiment.progress.done:
             _KEPT[:] = [experiment]

@@ -47,8 +47,7 @@ _clock = time.monotonic
 class Ticker:
     """Tells what is known of something that runs, from a thread of its own, after a second.
 
-    One that raises is told no more, and the recordings that run note it. Of an experiment it asks
-    how far it is.
+    One that raises is told no more, and the recordings that run note it.
     """
 
     def __init__(self, tell: Told, progress: Callable[[], Progress] | None = None) -> None:
@@ -56,6 +55,7 @@ class Ticker:
         self._stop, self._gone, self._pid = allocate_lock(), allocate_lock(), os.getpid()
         self._outlook, self._start_s = Outlook(), 0.0
         self._last: LiveFacts | None = None
+        self._counted, self._is_whole = LiveFacts(), False  # the last that had a number
         self._waits = (0.0, 0.0)  # since when, and what this process had run by then
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turn = allocate_lock()  # held while a turn of the loop is asked for
@@ -75,9 +75,9 @@ class Ticker:
             except RuntimeError:  # in a browser there is none
                 self._stop.release()
 
-    def stop(self) -> None:
-        """End it; called again, and in the child of a fork, it does nothing."""
-        pid, self._pid = self._pid, -1
+    def stop(self, *, is_whole: bool = False) -> None:
+        """End it, of all that was counted or not; again, and in a child, it does nothing."""
+        pid, self._pid, self._is_whole = self._pid, -1, is_whole
         if pid == os.getpid() and self._stop.locked():
             self._stop.release()
             self._gone.acquire(timeout=_PATIENCE_S)
@@ -86,11 +86,10 @@ class Ticker:
         OWN_THREADS.add(get_ident())
         try:
             self._tell_on()
-            last, ran_s = self._last, _clock() - self._start_s
+            ran_s = _clock() - self._start_s
             # A call that holds the interpreter keeps the others out: then this one is the first.
-            if last is not None or ran_s > AFTER_S:
-                last = replace(last or LiveFacts(), why="", left_s=None)
-                self._tell(replace(last, ran_s=ran_s, is_over=True))
+            if self._last is not None or ran_s > AFTER_S:
+                self._tell(replace(self._ended(), ran_s=ran_s, is_over=True))
         except BaseException as error:  # noqa: BLE001  (no line must cost the result)
             for recorder in active_recorders():
                 recorder.failures[f"what ran could not be told: {describe_failure(error)}"] += 1
@@ -107,10 +106,19 @@ class Ticker:
             self._wake()
             now_s = _clock()
             self._last = self._outlook.seen(self._now(), now_s - self._start_s)
+            self._counted = self._last if self._last.total else self._counted
             for recorder in active_recorders() if self._last.why else ():
                 recorder.stood = self._last.why, recorder.now()
             self._tell(self._last)
             due_s = _clock() + max(EVERY_S, _REST * (_clock() - now_s))
+
+    def _ended(self) -> LiveFacts:
+        """Return what was counted last; all of it, where it came to its end."""
+        last = self._counted if self._counted.total else self._last or LiveFacts()
+        done = self._progress().done if self._progress and last.unit == "run" else last.total
+        if self._is_whole and done:
+            last = replace(last, done=done, total=done, share=1.0)
+        return replace(last, why="", left_s=None)
 
     def _is_over_by(self, due_s: float) -> bool:
         """Wait for the end until a time; note the call that kept us out for long behind it."""
@@ -134,18 +142,26 @@ class Ticker:
     def _now(self) -> LiveFacts:
         still_s = _clock() - self._outlook.moved_s
         facts = next((_facts(each, still_s) for each in active_recorders()[-1:]), LiveFacts())
-        progress = self._progress() if self._progress else None
-        if progress is None or progress.done + progress.left <= 1:
+        if self._progress is None:
             return facts
-        self._outlook.moves(facts)  # within a run, too
-        done, left_s = progress.done, progress.left_s
-        # While it runs there is more to come: nothing left to plan is an unknown number.
-        total = done + progress.left if progress.left else None
-        share = done / total if total else None
-        is_early = left_s is None or (share or 0.0) < _FROM_SHARE
-        left = None if is_early or left_s is None else (_SOONER * left_s, _LATER * left_s)
-        guessed = 0.0 if progress.is_alike else 1.0
-        return LiveFacts("", "", done, total, "run", 0.0, share, left, facts.why, guessed)
+        known = of_runs(self._progress(), facts)
+        if known.unit == "run":
+            self._outlook.moves(facts)  # within a run, too
+        return known
+
+
+def of_runs(progress: Progress, facts: LiveFacts) -> LiveFacts:
+    """Return how far all runs are; before more than one is known, how far the first one is."""
+    if not progress.done and progress.left <= 1:
+        return facts if progress.left else replace(facts, share=None)
+    done, left_s = progress.done, progress.left_s
+    # While it runs there is more to come: nothing left to plan is an unknown number.
+    total = done + progress.left if progress.left else None
+    share = (done + (facts.share or 0.0)) / total if total else None
+    is_early = left_s is None or (share or 0.0) < _FROM_SHARE
+    left = None if is_early or left_s is None else (_SOONER * left_s, _LATER * left_s)
+    guessed = 0.0 if progress.is_alike else 1.0
+    return LiveFacts("", "", done, total, "run", 0.0, share, left, facts.why, guessed)
 
 
 @contextmanager
@@ -156,10 +172,12 @@ def told(tell: Told | None, progress: Callable[[], Progress] | None = None) -> I
         return
     ticker = Ticker(tell, progress)
     ticker.start()
+    is_whole = False
     try:
         yield
+        is_whole = True
     finally:
-        ticker.stop()
+        ticker.stop(is_whole=is_whole)
 
 
 def _facts(recorder: Recorder, still_s: float) -> LiveFacts:
@@ -266,7 +284,8 @@ class Outlook:
         if now_s - self.held[0] < _SAID_S:
             why = f"one call{HELD}{seconds_text(self.held[1])} or more"
         is_one = before.done == before.total or facts.unit == "task"
-        if before.total and (facts.total or 0) > before.total and is_one:
+        is_more = before.unit == facts.unit and is_one
+        if before.total and (facts.total or 0) > before.total and is_more:
             # More comes than was known: nobody knows how much more will.
             self._batches, self._began_s = self._batches + 1, ran_s
         elif not before.total and facts.total and ran_s > 2 * AFTER_S:  # else from the start on

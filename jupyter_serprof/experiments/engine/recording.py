@@ -106,7 +106,7 @@ class Recording:
             self._outcome = "interrupted" if issubclass(kind, _INTERRUPTS) else "error"
         with held():
             if self._ticker is not None:
-                self._ticker.stop()
+                self._ticker.stop(is_whole=self._outcome == "ok")
             self._recorder.stop(end_ns)
             if self._at_traceback is not None:
                 self._at_traceback.remove()

@@ -54,9 +54,8 @@ class Live:
     """Shows what is known while something runs; at the end the place is given the document.
 
     Nothing is shown where nobody looks: in a program without a terminal, under nbclient, nbconvert
-    and papermill. The notebook that is saved holds no trace of line or widget. How often it is told
-    is decided where it is told (`Ticker`, `Telling`). One with a name says at the end how long that
-    took; without a name a document takes its place.
+    and papermill. The notebook that is saved holds no trace of line or widget. One with a name says
+    at the end how long that took; without a name a document takes its place.
     """
 
     def __init__(self, name: str = "", began_s: float | None = None) -> None:
@@ -102,9 +101,9 @@ class Live:
                 self._write(_OVER if facts.is_over else _said(facts)[:width])
 
     def tell_first(self, facts: LiveFacts) -> None:
-        """Show a line of what runs before what is measured: its end is not the last."""
+        """Show a line of what runs before more of it: neither its end nor its share is the last."""
         if not facts.is_over:
-            self.tell(facts)
+            self.tell(replace(facts, share=None, left_s=None))
 
     def show(self, doc: Trace | Sweep) -> None:
         """Draw what is known by now, where somebody sees it, with how far it is.

@@ -31,6 +31,7 @@ from jupyter_serprof.experiments.engine.live import Outlook, Ticker
 from jupyter_serprof.model.live import LiveFacts
 from jupyter_serprof.probes.dask.agent import looks
 from jupyter_serprof.probes.dask.looks import Looks, cluster_facts
+from jupyter_serprof.probes.ray import looks as ray_looks
 from jupyter_serprof.probes.ray.alive import asked
 
 
@@ -150,10 +151,29 @@ def test_what_threads_of_ours_import_is_not_in_the_document(told: Told) -> None:
 
 
 def test_an_experiment_is_told_in_runs(told: Told) -> None:
-    with live.told(told, lambda: Progress(84, 252, 40.0)):
+    """At the end in those that were made: of those that were planned some may be too many."""
+    made = [84, 252]
+    with live.told(told, lambda: Progress(made[0], made[1], 40.0)):
         assert told.has_come.wait(30)
+        made[:] = 330, 6
 
+    assert (told[-1].done, told[-1].total, told[-1].share) == (330, 330, 1.0)
     assert re.fullmatch(r"84 of 336 runs, 0\.\d s, 22 to 52 s left", str(told[0]))
+
+
+@given(st.lists(st.lists(st.floats(0, 1), max_size=4), max_size=6), st.booleans())
+def test_a_bar_of_runs_is_that_of_all_of_them(runs: list[list[float]], is_known: bool) -> None:
+    """Whatever each of them says of itself."""
+    outlook, shares = Outlook(), list[float | None]()
+    for at, share in ((at, share) for at, run in enumerate(runs) for share in run):
+        progress = Progress(at, len(runs) - at if at or is_known else 0)
+        facts = live.of_runs(progress, LiveFacts("dask.execute", "", 1, 2, share=share))
+        shares.append(outlook.seen(facts, 1.0 + at).share)
+        assert len(runs) == 1 or (shares[-1] or 0) <= (at + 1) / len(runs)
+
+    bars = [share for share in shares if share is not None]
+    assert bars == sorted(bars)
+    assert len(bars) == len(shares) or not is_known
 
 
 def test_of_runs_that_differ_nobody_knows_how_long_they_take(told: Told) -> None:
@@ -182,6 +202,19 @@ def test_code_that_waits_for_no_cluster_is_kept_by_none() -> None:
 
     assert [cluster_facts([look], key) for key in ("", "python.wait")] == [None, None]
     assert "the scheduler is busy" in (cluster_facts([look], "dask.wait") or LiveFacts()).why
+
+
+def test_what_is_free_on_a_node_that_is_too_small_is_none_of_it() -> None:
+    """Of three nodes the one of 2 CPUs has all of them free, and can never take a task of 4."""
+    small, large = Counter(CPU=2), Counter(CPU=4)
+    nodes = [
+        SimpleNamespace(total_resources=all_of, available_resources=free)
+        for all_of, free in ((small, small), (large, Counter(CPU=1)), (Counter(CPU=1), Counter()))
+    ]
+
+    said = [ray_looks._lacking({"CPU": count}, nodes, {"CPU": 4}) for count in (4, 2, 8)]
+
+    assert said == ["1 CPU free", "", "no node has more than 4 CPU (infeasible)"]
 
 
 def test_a_child_of_a_fork_waits_for_no_thread(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +340,7 @@ def looked_at(tasks: list[tuple[str, float, float]], at_s: float, library: str) 
     known = {"work": looks._work(agent), "threads": 4, "oldest": oldest, "workers": 2}
     quiet = {"paused": (0, 0), "unfit": (0, ""), "late": 0, "others": 0, "cancelled": 0}
     look = Looks(str, int)
-    look.seen = {"tasks": total, "done": done, **known, **quiet}
+    look.seen = {"tasks": total, "done": done, "deaths": "", **known, **quiet}
     return cluster_facts([look], "dask.wait") or LiveFacts()
 
 
