@@ -125,18 +125,6 @@ def test_what_was_sent_before_is_counted_where_it_is_awaited(gate: Path, detail:
     assert watcher.said
 
 
-def test_calls_of_an_earlier_cell_are_the_queue_of_an_actor(gate: Path) -> None:
-    actor, words = Clerk.remote(), ": 0 of 1 task, ... ; serve, sent before, runs for "
-    ray.get(actor.serve.remote(None))
-    refs = [actor.serve.remote(each) for each in (gate, None, None)]
-    watcher = Watcher(f"{words} ... , 3 calls in the queue of its actor", gate.touch)
-
-    with record("behind", live=watcher):
-        ray.get(actor.serve.remote(None))
-
-    assert (watcher.said != "", ray.get(refs)) == (True, [1, 1, 1])
-
-
 FORCED = "  # ends the processes of tasks that run"
 #: What is waited for, and the line that ends what is left of it; 2 CPUs are there.
 LEFT: dict[str, tuple[Callable[[Path], Any], str]] = {

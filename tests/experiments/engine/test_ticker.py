@@ -217,6 +217,18 @@ def test_what_is_free_on_a_node_that_is_too_small_is_none_of_it() -> None:
     assert said == ["1 CPU free", "", "no node has more than 4 CPU (infeasible)"]
 
 
+def test_earlier_calls_are_in_the_queue_of_an_actor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_looks, "name_of", lambda _: "serve")
+    info: Any = SimpleNamespace(task_info=SimpleNamespace(actor_id=b"A"), attempt_number=0)
+    info.task_id = b"1"
+    running = ray_looks._Known(info, "RUNNING", 0.0, 8.0)
+    early, mine = (ray_looks._Known(info, "SUBMITTED_TO_WORKER", at, None) for at in (1.0, 2.0))
+
+    said = [list(ray_looks._running(own, [running, early, mine], 9.0)) for own in ([mine], [])]
+
+    assert said == [["serve, sent before, runs for 8.0 s, 2 calls in the queue of its actor"], []]
+
+
 def test_a_child_of_a_fork_waits_for_no_thread(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "_PATIENCE_S", 60.0)
     with api.record("fork", live=told) as recording:
