@@ -259,10 +259,8 @@ def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep
     if options.transports and not code.is_expression:
         message = "--transports sends a value, and the statement is none. Move it to -s"
         raise UsageError(message)
-    live, is_one = options.live, options.repeat is None and not options.transports
-    tell = live and live.tell
-    told = tell if is_one and before is None else live and live.tell_first
-    first = api.record(name, detail=options.detail, blame=options.blame, live=told)
+    tell = options.live and options.live.tell
+    first = api.record(name, detail=options.detail, blame=options.blame, live=tell)
     with first:
         value = code.call()
     is_value = code.is_expression and value is not None and not first.has_spans | options.blame

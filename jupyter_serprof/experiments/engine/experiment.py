@@ -85,10 +85,6 @@ class Telling(Generic[Made]):
 
     The clock of `QUIET_S` starts with the object. A telling that fails is the last one: no picture
     while something runs must not cost its result.
-
-    ``tests/benchmarks/live_cost.py``: a telling takes 3 ms, the first one 0.5 s more; the
-    run behind it 1.00 of the time of the others, or 1.2 (of microseconds, caches are cold; a pause
-    before it makes that 1.6, so there is none).
     """
 
     tell: Tell[Made] = None

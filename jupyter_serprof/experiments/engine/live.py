@@ -87,7 +87,6 @@ class Ticker:
         try:
             self._tell_on()
             ran_s = _clock() - self._start_s
-            # A call that holds the interpreter keeps the others out: then this one is the first.
             if self._last is not None or ran_s > AFTER_S:
                 self._tell(replace(self._ended(), ran_s=ran_s, is_over=True))
         except BaseException as error:  # noqa: BLE001  (no line must cost the result)

@@ -129,11 +129,10 @@ class Visit:
                 continue
             seen = await self._look() if self._look else {}
             if not seen.get("workers"):
-                deaths = seen.get("deaths", "")
-                self.troubles.append(deaths or NO_WORKER)
+                self.troubles.append(seen.get("deaths") or NO_WORKER)
                 if not self.looks.is_watched:
                     none = f"no worker: nothing can run; {scaling(self.clients[0])}"
-                    print(deaths or none.removesuffix("; "), file=sys.stderr)  # noqa: T201
+                    print(seen.get("deaths") or none.removesuffix("; "), file=sys.stderr)  # noqa: T201
                 return
 
     async def _stay(self) -> None:
