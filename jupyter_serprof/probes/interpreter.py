@@ -46,10 +46,6 @@ PAUSES = tuple(
 _LOADED = ""
 
 
-def _note_loaded(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
-    return args, kwargs, bool(args) and args[0] in sys.modules
-
-
 def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     if token:
         return _LOADED
@@ -154,7 +150,8 @@ class InterpreterProbe(Probe):
     def places(self) -> list[Place]:
         """Return the import seam and the waits."""
         seam = "importlib._bootstrap:_find_and_load"
-        imports = Place(seam, "import", "import", before=_note_loaded, after=_arm_late_probes)
+        loaded = lambda args, kwargs: (args, kwargs, bool(args) and args[0] in sys.modules)  # noqa: E731
+        imports = Place(seam, "import", "import", before=loaded, after=_arm_late_probes)
         waits = [
             Place(place, "python.wait", "python.wait", least_ns=least_ns)
             for place, least_ns in _WAITS

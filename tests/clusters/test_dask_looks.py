@@ -232,7 +232,7 @@ def send(client: Client) -> None:
 @pytest.mark.parametrize(
     ("words", "run"),
     [
-        ("Graph optimization, ... ; the scheduler has been at it for ", optimize),
+        ("Graph optimization, ... ; the scheduler has been at ... 3 tasks: under 1 s)", optimize),
         ("Pickle, ... ; in Slow.__reduce__, 800 kB so far", send),
         ("Pickle, ... ; in Slow.__reduce__", lambda _: cloudpickle.dumps(Slow())),
     ],

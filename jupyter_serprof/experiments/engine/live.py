@@ -141,9 +141,7 @@ class Ticker:
     def _now(self) -> LiveFacts:
         still_s = _clock() - self._outlook.moved_s
         facts = next((_facts(each, still_s) for each in active_recorders()[-1:]), LiveFacts())
-        if self._progress is None:
-            return facts
-        known = of_runs(self._progress(), facts)
+        known = facts if self._progress is None else of_runs(self._progress(), facts)
         if known.unit == "run":
             self._outlook.moves(facts)  # within a run, too
         return known
@@ -186,9 +184,8 @@ def _facts(recorder: Recorder, still_s: float) -> LiveFacts:
     known = [facts for one in probes if (facts := one.look(key, still_s)) is not None]
     # A cluster that idles has nothing to count.
     facts = max(known, key=lambda facts: facts.total or 0, default=LiveFacts(key))
-    why = facts.why
-    if still_s > STILL_S and facts.stage in _PICKLES:
-        why = _pickling(recorder.thread)
+    is_pickled = still_s > STILL_S and facts.stage in _PICKLES
+    why = _pickling(recorder.thread) if is_pickled else facts.why
     return replace(facts, title=stage(facts.stage).title if facts.stage else "", why=why)
 
 

@@ -16,8 +16,8 @@ from jupyter_serprof.model.units import counted, format_bytes, format_share
 _EVERY_S, _BUSY_S, _MOST_REASONS = 0.5, 1.0, 2
 #: Workers whose data on disk grew so lately spill, s; less is on its way at any time, bytes.
 _SPILLS_S, _UNSENT = 3.0, 100_000
-#: A task that runs so many times as long as others of its kind.
-_LONG = 5
+#: A task that runs so many times as long as others of its kind; tasks, see docs/cost.md.
+_LONG, _OPTIMIZED_PER_S = 5, 10_000
 _Ask = Callable[[], Awaitable[Any]]
 
 
@@ -49,17 +49,15 @@ def cluster_facts(looks: Iterable[Looks], caller: str) -> LiveFacts | None:
     """Return what is known of the clusters that a caller waits for, who is in a stage; None: no."""
     if caller and not stage(caller).waits:
         return None
-    known = []
-    for each in looks:
-        each.is_watched, asked_s = True, each.asked_s
-        silent_s = time.monotonic() - asked_s if asked_s else 0.0
-        known.append(_facts(each, caller, silent_s))
+    known = [_facts(each, caller) for each in looks]
     left = lambda one: ((one.total or 0) - (one.done or 0), len(one.why))  # noqa: E731
     # Code that waits for no cluster, and has sent nothing, is kept by none.
     return max((one for one in known if one.total or caller[:5] == "dask."), key=left, default=None)
 
 
-def _facts(looks: Looks, caller: str, silent_s: float) -> LiveFacts:
+def _facts(looks: Looks, caller: str) -> LiveFacts:
+    looks.is_watched, asked_s = True, looks.asked_s
+    silent_s = time.monotonic() - asked_s if asked_s else 0.0
     seen, why = looks.seen, "; ".join(islice(_why(looks, silent_s), _MOST_REASONS))
     tasks = seen.get("tasks", 0)
     done = min(seen.get("done", 0), tasks)
@@ -85,7 +83,11 @@ def _why(looks: Looks, silent_s: float) -> Iterator[str]:
     # Where nothing of its own was sent, it waits for what was sent before.
     if (tasks := seen.get("tasks", 1)) <= seen.get("done", 1) and (tasks or seen["taking"]):
         if seen.get("taking"):
-            yield f"the scheduler has been at it for {seconds_text(seen['taking'][1])}"
+            _, took_s, size = seen["taking"]
+            usual_s = -(-size // _OPTIMIZED_PER_S)
+            typical = f" (typical for {counted(size, 'task')}: under {usual_s} s)"
+            more = typical * (0 < usual_s < took_s)
+            yield f"the scheduler has been at it for {seconds_text(took_s)}{more}"
         return
     scaling = "" if seen["deaths"] else looks.scaling()  # others would die with it, too
     none = "" if seen["workers"] else ": ".join(filter(None, ("no worker is there", scaling)))

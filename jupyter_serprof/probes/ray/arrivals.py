@@ -6,7 +6,6 @@ come, and each machine has a meter: this program, and workers wherever tasks run
 """
 
 import marshal
-import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from jupyter_serprof.capture.recorder import OWN_THREADS
+from jupyter_serprof.objects.ask import is_exactly_of
 from jupyter_serprof.probes.held import variables
 from jupyter_serprof.probes.ray.agent.contact import RPC_S, SPACE, Contact
 from jupyter_serprof.probes.ray.agent.copies import Copies, places_of
@@ -173,7 +173,9 @@ class Arrivals:
 
 
 def _name_of(idents: Sequence[bytes]) -> str:
-    return next((name for name, value in variables().items() if _ident_of(value) in idents), "")
+    known: dict[str, Any] = variables()
+    held = [name for name, one in known.items() if is_exactly_of(one, "ray", "ObjectRef")]
+    return next((name for name in held if bytes(known[name].binary()) in idents), "")
 
 
 def _count(series: Sequence[tuple[int, int]]) -> int:
@@ -189,10 +191,6 @@ def _began(series: Sequence[tuple[int, int]], end: int, size: int) -> int:
 def _is_busy(series: Sequence[tuple[int, int]], start: int, end: int, rate: float) -> bool:
     came = _at(series, end) - _at(series, start) if series else 0
     return came >= _BUSY * rate * (end - start)
-
-
-def _ident_of(value: object) -> bytes:
-    return bytes(value.binary()) if type(value) is sys.modules["ray"].ObjectRef else b""  # type: ignore[attr-defined]
 
 
 def _at(series: Sequence[tuple[int, int]], x: int) -> int:

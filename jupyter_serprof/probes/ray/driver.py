@@ -186,7 +186,8 @@ class RayDriverProbe(Probe):
     def arm(self, recorder: Recorder) -> None:
         """Listen at the public names and, unless this is Ray Client, inside them."""
         self._seen, self._blind = Coverage(), Counter[str]()
-        self._is_client, self._silent = _is_ray_client(), silent_processes()
+        client, self._silent = sys.modules.get("ray.util.client"), silent_processes()
+        self._is_client = client is not None and bool(client.ray.is_connected())
         FUNCTIONS.clear()
         METHODS.clear()
         IDLE_NS[0] = TOLD[0] = 0
@@ -304,8 +305,3 @@ def _judge_witnesses(drafts: Sequence[Draft]) -> Counter[str]:
         if "error" not in draft.details:
             made.update(role for role in (outer, inner) if role not in shown)
     return made
-
-
-def _is_ray_client() -> bool:
-    client = sys.modules.get("ray.util.client")
-    return client is not None and bool(client.ray.is_connected())

@@ -140,8 +140,8 @@ def note(method: str, *args: Any) -> None:
             agent.bytes["failures"] += 1
 
 
-#: The innermost timed call that each thread is in: its stage, and when it began.
-STEPS: dict[int, tuple[str, int] | None] = {}
+#: The innermost timed call that each thread is in: its stage, when it began, of what.
+STEPS: dict[int, tuple[str, int, Any] | None] = {}
 
 
 def timed(stage: str, name: str, counted: Callable[[Any], int] | None = None) -> Maker:
@@ -154,7 +154,7 @@ def timed(stage: str, name: str, counted: Callable[[Any], int] | None = None) ->
             count, me = 1, threading.get_ident()
             before = STEPS.get(me)
             start = clock()
-            STEPS[me] = stage, start
+            STEPS[me] = stage, start, args
             try:
                 result = original(*args, **kwargs)
                 if counted is not None:

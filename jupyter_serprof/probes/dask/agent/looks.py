@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: What a look goes through at most.
 _MOST = 1_000
+#: Of more layers Dask takes long by itself, and to count the tasks of others is work.
+_LAYERS, _KINDS = 1_000, {"Blockwise", "MaterializedLayer"}
 #: Workers tell of themselves twice a second, of many workers less often.
 _LATE_S = 3.0
 
@@ -91,11 +93,22 @@ def _with_inputs(tasks: Iterable[Any]) -> set[Any]:
 
 
 def _taking(agent: Agent) -> list[Any]:
-    """Return what is done to a graph that is taken in, and for how many seconds; empty: none is."""
+    """Return what is done to a graph that is taken in, for how many seconds, and its tasks."""
     taken = min(agent.taking.values(), default=0)
-    steps = filter(None, STEPS.values())
-    stage, start = max(steps, key=itemgetter(1), default=("dask.schedule", taken))
-    return [stage, (clock() - start) / 1e9] if taken else []
+    steps = filter(None, list(STEPS.values()))
+    stage, start, args = max(steps, key=itemgetter(1), default=("dask.schedule", taken, [None]))
+    size = _graph_size(args[0]) if stage == "dask.optimize" else 0
+    return [stage, (clock() - start) / 1e9, size] if taken else []
+
+
+def _graph_size(expression: Any) -> int:
+    """Return how many tasks a graph has that is optimized; 0 where only work would tell it."""
+    with suppress(Exception):  # private to Dask
+        many = expression.operands if "Sequence" in type(expression).__name__ else [expression]
+        layers = dict(chain(*(type(one).hlg.fget(one).layers.items() for one in many)))
+        kinds = {type(one).__name__ for one in layers.values()}
+        return sum(map(len, layers.values())) if kinds <= _KINDS and len(layers) <= _LAYERS else 0
+    return 0
 
 
 def _work(agent: Agent) -> list[float]:

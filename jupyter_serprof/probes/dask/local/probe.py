@@ -65,10 +65,6 @@ def _layers(collection: Any) -> int | None:  # noqa: ANN401
     return None if layers is None else len(layers)
 
 
-def _note_key(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    return Failed(args[0]) if result[2] else args[0]
-
-
 def _with_clocks(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
     probes = [probe for recorder in active_recorders() for probe in recorder.probes]
     listening = [probe for probe in probes if isinstance(probe, DaskLocalProbe)]
@@ -173,7 +169,8 @@ class DaskLocalProbe(Probe):
 
     def places(self) -> list[Place]:
         """Return the places that are watched."""
-        task = Place("dask.local:execute_task", "dask.execute", "dask.task", after=_note_key)
+        key = lambda _, args, __, result: Failed(args[0]) if result[2] else args[0]  # noqa: E731
+        task = Place("dask.local:execute_task", "dask.execute", "dask.task", after=key)
         wait = Place("dask.local:queue_get", "dask.wait", "dask.queue")
         return [*client_places(), *scheduler_places(), task, wait]
 
