@@ -42,7 +42,7 @@ _OF_THE_USER = (
     "dask.blocked",
 )
 _HALF = 0.5
-_AT_MOST = ("pickle.protocol-4", "pickle.slice", "pickle.in-band-copy")
+_AT_MOST = ("pickle.protocol-4", "pickle.slice", "pickle.in-band-copy", "ray.one-at-a-time")
 #: What waits for tasks, and is no explanation where those could not be seen.
 _WAITS_FOR_TASKS = ("ray.wait", "ray.fetch", "python.wait")
 _OUTCOMES = {"error": " until the error", "interrupted": " until stopped", "ok": ""}

@@ -91,7 +91,7 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | No
     run = page_of(recorder) if run is None else run
     run.is_interrupted = outcome == "interrupted"
     errors = {draft.details.get("error") for draft in run.drafts}
-    run.is_given_up = run.is_interrupted or "GetTimeoutError" in errors
+    run.is_given_up = run.is_interrupted or (outcome == "error" and "GetTimeoutError" in errors)
     why, told_ns = recorder.stood
     if run.is_given_up and why and run.end - told_ns < _LATELY_NS:
         run.notes.append(f"{STOOD}{why}")

@@ -17,7 +17,7 @@ _SOURCE, _NARROW = {"width": "min(98%, 36rem)"}, {"width": "7rem"}
 _FLOWS = {"flex_flow": "row wrap", "flex": "1 1 20rem"}
 WRAPS = {"flex_flow": "row wrap", "align_items": "center"}
 _ON_ONE_LINE = {"flex_flow": "row wrap", "align_items": "baseline"}
-_BUDGET, _REPEAT = f"{SIZES.most} warm runs, or after", "warm runs"
+_BUDGET, _REPEAT = f"{SIZES.most} warm runs, or after", "a number of warm runs"
 _ENDS = {_BUDGET: ("Seconds", 60, 3600), _REPEAT: ("Warm runs", 3, 1000)}
 
 

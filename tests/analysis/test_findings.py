@@ -621,10 +621,10 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (in_turns(49, 5, 4), in_turns(50, 5, 4)),
     ],
     "ray.tiny-tasks": [
-        (small(499), small(500)),
+        (small(199, 0.5), small(200, 0.5)),
         (small(500, 0.119, 0.01), small(500, 0.12, 0.01)),
         (small(500, work_ms=0.13), small(500, work_ms=0.12)),
-        (noted(499), noted(500)),
+        (noted(199), noted(200)),
         (small(500, 0.119, 0.01, import_ms=90), small(500, 0.12, 0.01, import_ms=90)),
     ],
     "ray.redefined-in-loop": [(redefined(4), redefined(5)), (redefined(5, 4.9), redefined(5, 5))],

@@ -49,7 +49,7 @@ def saved(screen: Screen, path: Path) -> list[dict[str, Any]]:
 def choose(page: Page, generator: str, runs: int) -> None:
     """Choose a generator, and after how many warm runs it ends."""
     page.get_by_label("Measure").select_option(label=f"generated: {generator}")
-    page.get_by_label("Ends by").select_option("warm runs")
+    page.get_by_label("Ends by").select_option("a number of warm runs")
     page.get_by_label("Warm runs").fill(str(runs))
     page.keyboard.press("Tab")
 

@@ -89,11 +89,11 @@ def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
 
         late.cancel()
         tries.append(watcher.said)
+        assert ray.get(before) == 1
         with record("else") as other:
             ray.get(ray.put(1))
         assert "had not reported" not in str(other.trace.quality)
         ray.cancel(big)
-        assert ray.get(before) == 1
         assert "63 CPU" not in watcher.said
         assert "process" not in words or " CPU free" not in watcher.heard
     if "process" in words and not any(tries):

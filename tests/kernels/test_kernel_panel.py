@@ -158,7 +158,7 @@ def test_where_nobody_can_press_its_buttons_no_panel_is_opened(kernel: Kernel) -
 def test_a_sweep_grows_in_the_cell_and_ends_as_the_document(front: FrontEnd) -> None:
     """The same handle: a widget first, then what is saved; the variable has it, too."""
     front.choose("Measure", "generated: float64")
-    front.choose("Ends by", "warm runs")
+    front.choose("Ends by", "a number of")
 
     front.press("Sweep")
     front.until_status("Done.")
@@ -224,7 +224,7 @@ def test_the_panel_of_graphs_sweeps_chunks_and_shows_stages(new_kernel: Kernel) 
     front.choose("Collection", "y: ")
     front.press("Show stages")
     assert isinstance(front.until_document(), Trace)
-    front.choose("Ends by", "warm runs")
+    front.choose("Ends by", "a number of")
     front.press("Sweep")
     front.until(lambda _: WIDGET_VIEW in front.place[-1])
     sweep = front.until_document()

@@ -292,7 +292,7 @@ def test_what_is_chosen_is_what_is_measured() -> None:
     choice.ways["lz4"].value = True
     choice.sizes.value = (2e3, 5e3)
     choice.count.value = 5
-    choice.ends.value = "warm runs"
+    choice.ends.value = "a number of warm runs"
     choice.limit.value = 7
     opened.panel.buttons["sweep"].click()
     opened.turns.turn()
@@ -308,7 +308,7 @@ def test_what_ends_it_changes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         choice.limit, "_send", lambda message, **_: sent.append({*message["state"]}), raising=True
     )
 
-    choice.ends.value = "warm runs"
+    choice.ends.value = "a number of warm runs"
 
     assert sent == [{"description", "max", "value"}]
 
