@@ -212,8 +212,7 @@ class Agents:
 
     def notes(self, run: Page) -> Notes:
         """Return what the agents have noted until now, by the clock of a run."""
-        found = Notes(troubles=list(self.troubles), is_awaited=bool(self.contacts))
-        reports = []
+        found, reports = Notes(troubles=list(self.troubles), is_awaited=bool(self.contacts)), []
         ahead: Callable[[bytes], int] = lambda worker: (  # noqa: E731
             run.wall_offset + run.clocks.get(worker, (0, 0))[0]
         )
@@ -235,8 +234,9 @@ class Agents:
         if contact.key in self._taken or not contact.is_here():
             return self._taken.get(contact.key, [])
         gcs, under = contact.worker.gcs_client, contact.key + b":"
-        keys = gcs.internal_kv_keys(under, SPACE, timeout=_RPC_S)
-        packed = [(at, gcs.internal_kv_get(at, SPACE, timeout=_RPC_S)) for at in keys]
+        # Notes before "watch", which is sent before them: else what was watched may be older.
+        keys = sorted(gcs.internal_kv_keys(under, SPACE, timeout=_RPC_S))
+        packed = ((at, gcs.internal_kv_get(at, SPACE, timeout=_RPC_S)) for at in keys)
         return [(at, one) for at, one in packed if one is not None]
 
     def keep(self) -> None:
