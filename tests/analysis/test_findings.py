@@ -621,10 +621,10 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (in_turns(49, 5, 4), in_turns(50, 5, 4)),
     ],
     "ray.tiny-tasks": [
-        (small(199, 0.5), small(200, 0.5)),
+        (small(249, 0.4), small(250, 0.4)),
         (small(500, 0.119, 0.01), small(500, 0.12, 0.01)),
         (small(500, work_ms=0.13), small(500, work_ms=0.12)),
-        (noted(199), noted(200)),
+        (noted(249), noted(250)),
         (small(500, 0.119, 0.01, import_ms=90), small(500, 0.12, 0.01, import_ms=90)),
     ],
     "ray.redefined-in-loop": [(redefined(4), redefined(5)), (redefined(5, 4.9), redefined(5, 5))],

@@ -160,12 +160,12 @@ def test_what_ray_goes_on_with_is_cancelled_by_the_line(
     assert "no node has" not in words or (words in said and "of 1 tasks" not in said)
     refs = list(parts_of(MAIN["left"], "ray", "ObjectRef"))
     exec(line, MAIN | {"ray": ray})  # noqa: S102  (a line of ours)
-    gate.touch()
+    if "queue" in words:  # a task may see it before it is ended
+        gate.touch()
     with pytest.raises((ray.exceptions.TaskCancelledError, ray.exceptions.WorkerCrashedError)):
         ray.get(refs[-1], timeout=30)
 
-    assert capfd.readouterr().err == ""
-    MAIN.pop("it", None)
+    assert (capfd.readouterr().err, MAIN.pop("it", None))[0] == ""
 
 
 @pytest.mark.parametrize("detail", [False, True])

@@ -28,7 +28,7 @@ SMALL_BYTES, PUT_SHARE = 100_000, 0.2
 MANY_GETS, GET_SHARE = 100, 0.3
 #: Some for each worker; what runs one after the other overlaps by less than a twentieth.
 SERIAL_TASKS, OVERLAP = 4, 1.05
-TINY_TASKS, TINY_SHARE, WORTH_SHARE = 200, 0.3, 0.2
+TINY_TASKS, TINY_SHARE, WORTH_SHARE = 250, 0.3, 0.2
 #: Of a task that does enough, the call is a tenth.
 _WANTED = 9
 REDEFINED_TIMES, REDEFINED_SHARE = 5, 0.2
