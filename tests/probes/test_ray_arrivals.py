@@ -12,6 +12,7 @@ from jupyter_serprof.probes.ray.agent import copies, meter
 from jupyter_serprof.probes.ray.arrivals import Arrivals, Sightings
 
 MS, _STEADY = 1_000_000, ((0, 0), (1_000, 100_000))
+AT, _UNTIL_900 = {b"freed": "first"}, ((0, 0), (900, 90_000), (1_000, 90_000))
 
 
 @pytest.mark.parametrize(
@@ -23,23 +24,25 @@ MS, _STEADY = 1_000_000, ((0, 0), (1_000, 100_000))
         (((0, 0), (600, 0), (1_000, 40_000)), {b"a": (1_000, 40_000)}, [("pull", 600, 1_000)]),
         ((), {b"a": (500, 40_000)}, [("pull", 0, 500)]),
         (_STEADY, {b"a": (-5, 40_000), b"b": (0, 0)}, []),
+        (_UNTIL_900, {b"freed": (0, 40_000)}, [("queue", 0, 500), ("pull", 500, 900)]),
+        ((), {b"freed": (0, 40_000)}, []),
     ],
-    ids=["alone", "behind", "two", "idle", "no wire", "was there"],
+    ids=["alone", "behind", "two", "idle", "no wire", "was there", "freed soon", "not seen"],
 )
 def test_a_pull_is_the_last_bytes_that_came(
     series: tuple[Any, ...], came: dict[bytes, tuple[int, int]], legs: list[tuple[Any, ...]]
 ) -> None:
     """100 bytes a millisecond, and a task that waits for a second."""
     seen = Sightings()
-    seen.given[b"task"] = tuple(came)
-    seen.series["node"] = [(at * MS, count) for at, count in series]
-    seen.came.update({(ident, "node"): at * MS for ident, (at, _) in came.items()})
-    seen.sizes.update({ident: size for ident, (_, size) in came.items()})
+    wire = {"series": {"node": [(at * MS, count) for at, count in series]}, "links": {}}
+    sizes = {one: size for one, (_, size) in came.items()}
+    there = {(one, AT.get(one, "node")): at * MS for one, (at, _) in came.items()}
+    seen.add({"given": {b"task": (*came,)}, "came": there, "sizes": sizes, **wire, "files": []})
 
-    found = seen.pulls(b"task", "node", 0, 1_000 * MS)
+    pulls = seen.pulls(b"task", "node", 0, 1_000 * MS)
 
-    told = [(leg.stage.rpartition(".")[2], leg.start // MS, leg.end // MS) for leg in found]
-    assert told == legs
+    legs_ms = [(leg.stage.rpartition(".")[2], leg.start // MS, leg.end // MS) for leg in pulls]
+    assert legs_ms == legs
     assert seen.pulls(b"task", "other", 0, 1_000 * MS) == []
 
 

@@ -6,7 +6,7 @@ come, and each machine has a meter: this program, and workers wherever tasks run
 """
 
 import marshal
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,8 +25,7 @@ from jupyter_serprof.probes.ray.alive import own_state, pending_tasks
 #: Others are in front where the node gets so much of the bytes that it gets in a pull, per second.
 #: What is shorter is between two looks at the counters, ns.
 _BUSY, _BLURRED_NS = 0.5, 40_000_000
-_PULL, _QUEUE = "ray.arguments.pull", "ray.arguments.queue"
-_RESTORE = "ray.arguments.restore"
+_PULL, _QUEUE, _RESTORE = "ray.arguments.pull", "ray.arguments.queue", "ray.arguments.restore"
 
 
 class Leg(NamedTuple):
@@ -52,13 +51,14 @@ class Sightings:
     """What was seen of objects on their way, by all who saw some of it.
 
     ``given``: By task, the objects that it takes.
-    ``came``: By object and node, when a copy was first seen there; ``sizes`` of objects.
+    ``came``: By object and node, when it was first seen there; ``placed``: its objects; ``sizes``.
     ``series``: By node, (when, bytes that had come until then); ``links``: what its link can.
     ``files``: Files of spilled objects that were written and read.
     """
 
     given: dict[bytes, Sequence[bytes]] = field(default_factory=dict)
     came: dict[tuple[bytes, str], int] = field(default_factory=dict)
+    placed: set[bytes] = field(default_factory=set)
     sizes: dict[bytes, int] = field(default_factory=dict)
     series: dict[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
     links: dict[str, int | None] = field(default_factory=dict)
@@ -71,6 +71,7 @@ class Sightings:
         self.sizes.update((one, size) for one, size in told["sizes"].items() if size)
         for key, at in told["came"].items():
             self.came[key] = min(at, self.came.get(key, at))
+            self.placed.add(key[0])
         for node, series in told["series"].items():
             self.series[node] = max(series, self.series.get(node, ()), key=_count)
         known = {file.node for file in self.files}
@@ -80,19 +81,27 @@ class Sightings:
         """Return the parts of a time in which arguments of a task came to its node, in order."""
         # What is in front of them is told where the bytes are counted that came to the node.
         idents = self.given.get(task, ())
-        came = [(self.came.get((one, node), 0), self.sizes.get(one, 0)) for one in idents]
+        series = self.series.get(node, ())
+        came = [(self._came(one, node, end), self.sizes.get(one, 0)) for one in idents]
         came = [each for each in came if start < each[0] and each[1]]
         restored = list(self._restored(idents, node, start, end))
         if restored or not came:
             return restored
         last, size = min(end, max(at for at, _ in came)), sum(size for _, size in came)
-        series = self.series.get(node, ())
         began = min(last, _began(series, last, size))
         pull = Leg(_PULL, start, last, size, _name_of(idents), self.links.get(node))
         if began - start < _BLURRED_NS:
             return [pull]
         is_behind = _is_busy(series, start, began, size / max(1, last - began))
         return [Leg(_QUEUE, start, began)] * is_behind + [pull._replace(start=began)]
+
+    def _came(self, ident: bytes, node: str, end: int) -> int:
+        """Return when a copy came to a node that had it at an end; 0: before all, or unknown."""
+        # It may be over and freed before anybody looks: the last bytes were its.
+        series, is_known = self.series.get(node), (ident, node) in self.came
+        if is_known or not series or ident not in self.placed:
+            return self.came.get((ident, node), 0)
+        return series[bisect_left(series, _at(series, end), key=lambda point: point[1])][0]
 
     def _restored(self, idents: Sequence[bytes], node: str, start: int, end: int) -> Iterator[Leg]:
         reads = [one for one in self.files if one.node == node and not one.is_written]
@@ -120,11 +129,8 @@ class Arrivals:
         """Begin to measure in a cluster, on the machine of this program."""
         self.node = contact.worker.current_node_id.hex()
         meter = Meter(contact.worker.node.get_session_dir_path(), self.copies.look)
-        meter.seat, self.copies.wake, self.meters[contact.home] = (
-            seat_of(contact.key),
-            meter.wake,
-            meter,
-        )
+        meter.seat, self.copies.wake = seat_of(contact.key), meter.wake
+        self.meters[contact.home] = meter
         asking = Thread(target=self._ask, args=(contact, meter), name="serprof-ray", daemon=True)
         asking.start()
         self._asking = asking
@@ -165,9 +171,8 @@ class Arrivals:
     def all_seen(self) -> Sightings:
         """Return what was seen until now, here and by workers."""
         seen = Sightings()
-        for meter in self.meters.values():
-            seen.add(meter.facts(self.copies))
-        for told in self.far.values():
+        near = (meter.facts(self.copies) for meter in self.meters.values())
+        for told in (*near, *self.far.values()):
             seen.add(told)
         return seen
 
@@ -189,8 +194,7 @@ def _began(series: Sequence[tuple[int, int]], end: int, size: int) -> int:
 
 
 def _is_busy(series: Sequence[tuple[int, int]], start: int, end: int, rate: float) -> bool:
-    came = _at(series, end) - _at(series, start) if series else 0
-    return came >= _BUSY * rate * (end - start)
+    return bool(series) and _at(series, end) - _at(series, start) >= _BUSY * rate * (end - start)
 
 
 def _at(series: Sequence[tuple[int, int]], x: int) -> int:

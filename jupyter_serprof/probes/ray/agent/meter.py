@@ -220,13 +220,9 @@ class Meter:
     def facts(self, copies: Copies) -> dict[str, Any]:
         """Return what was seen here, and by the owner of objects, as plain data."""
         series, files = self.wire and self.wire.series, self.disk and self.disk.files
-        seen = {
-            "series": dict(series or {}),
-            "files": [*map(tuple, files or ())],
-            "links": self.links,
-        }
-        names = "given", "came", "sizes"
-        return {**seen, **{name: dict(getattr(copies, name)) for name in names}}
+        seen = {"series": dict(series or {}), "files": [*map(tuple, files or ())]}
+        of_copies = {name: dict(getattr(copies, name)) for name in ("given", "came", "sizes")}
+        return {**seen, "links": self.links, **of_copies}
 
     def wake(self) -> None:
         """Let it look now."""
