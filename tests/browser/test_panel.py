@@ -93,9 +93,8 @@ def test_points_arrive_stop_keeps_them_and_the_saved_notebook_replays(
     screen.open_lab(jupyter, path.name, anew=True)
     slider = screen.drawn().first.get_by_role("slider", name="Size whose")
     before = page.locator(AT_SIZE).inner_text()
-    slider.focus()
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("ArrowLeft")
+    slider.press("ArrowLeft")
+    slider.press("ArrowLeft")
     screen.shoot("-replayed")
     assert page.locator(AT_SIZE).inner_text() != before
     assert not any(page.get_by_text(words).is_visible() for words in DEAD)
