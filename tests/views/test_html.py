@@ -10,7 +10,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from jupyter_serprof import save
 from jupyter_serprof.model import DocumentError, Trace, from_document, load, to_document
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.notebook import page
@@ -94,9 +93,3 @@ def test_a_source_tree_without_its_front_end_says_what_to_run(
 
     with pytest.raises(DocumentError, match="uv sync"):
         html(small())
-
-
-def test_save_writes_a_page(tmp_path: Path) -> None:
-    save(small(), tmp_path / "x.html")
-
-    assert (tmp_path / "x.html").read_text("utf-8") == html(small())

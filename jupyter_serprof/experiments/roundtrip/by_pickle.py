@@ -147,6 +147,7 @@ class Cloudpickle(Transport):
 
     key = "cloudpickle"
     title = "cloudpickle"
+    same_as = "pickle"
     takes_functions = True
 
     def round_trip(self, value: object) -> object:

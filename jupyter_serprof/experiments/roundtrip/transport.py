@@ -28,6 +28,7 @@ class Transport:
     ``takes_functions``: True if functions and classes of the notebook travel by value.
     ``threads``: How the names of the threads begin that unpickle for it, apart from the caller's.
     ``is_extra``: True if it takes part only when it is named.
+    ``same_as``: The transport whose bytes it copies, too: where time is short, one of them tells.
     ``latest``: What only the transport knows of its latest round trip, which sets it anew.
         ``in_band_bytes``, ``out_of_band_bytes``, ``buffers`` and ``total_bytes`` replace what the
         probes saw; ``total_bytes`` is what would go over a wire.
@@ -40,6 +41,7 @@ class Transport:
     threads: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[str] = ""
     is_extra: ClassVar[bool] = False
+    same_as: ClassVar[str] = ""
     latest: Mapping[str, Scalar] = MappingProxyType({})
 
     def state(self) -> tuple[str, str]:

@@ -263,7 +263,7 @@ class RoundTrip:
         key, title = transport.key, transport.title
         self._started[key] = self._start(transport)
         state, reason = transport.state()
-        if state == "ok" and (reason := transport.refuses(self._value)):
+        if state == "ok" and (reason := transport.refuses(self._value) or self._spared(transport)):
             state = "skipped"
         if state != "ok":
             self._variants[key] = Variant(key, title, state, reason)
@@ -271,6 +271,15 @@ class RoundTrip:
         transport.prepare(self._value)
         self._runs[key] = TransportRuns(key=key, size_bytes=self._size)
         return True
+
+    def _spared(self, transport: Transport) -> str:
+        """Return why a way waits for no run, so that the other one with its bytes has warm ones."""
+        other = None if self._asked or self._repeat else self._runs.get(transport.same_as)
+        runs = 1 + 2 * ROUND_TRIP.fewest  # its cold run, and the warm ones of both
+        if other is None or not other.points or runs * other.took_s <= self._budget.left_s:
+            return ""
+        title, most = TRANSPORTS[transport.same_as].title, ROUND_TRIP.budget_s
+        return f"skipped within {most:g} s: it copies what {title} copies (--repeat 2 runs it)"
 
     def _start(self, transport: Transport) -> str:
         # Start what is named; of all of them what needs nothing but an import.

@@ -215,6 +215,25 @@ def test_the_budget_is_kept(
     assert notes == [wanted] * bool(said)
 
 
+@pytest.mark.parametrize(("seconds", "warm"), [(1.5, (2, 7, 2)), (2.0, (4, 7, -1))])
+def test_of_two_ways_with_the_same_bytes_one_is_left_out_where_time_is_short(
+    clock: TickClock, fakes: Fakes, seconds: float, warm: tuple[int, ...]
+) -> None:
+    """Unasked only: then the other one has its warm runs within the budget; the row says why."""
+    same = fakes["cloudpickle"].same_as
+    for key, each in zip(LOCAL, (seconds, 0.0, seconds), strict=True):
+        add_fake(fakes, key, functools.partial(clock.advance_ms, 1000 * each))
+    fakes["cloudpickle"].same_as = same
+
+    sweep = run(RoundTrip([1]))
+
+    counts = Counter(point.variant for point in sweep.points)
+    assert tuple(counts[key] - 1 for key in LOCAL) == warm
+    assert clock.now_ns <= 1e9 * (ROUND_TRIP.budget_s + 0.02)
+    said = "skipped within 10 s: it copies what "
+    assert (said in text(sweep)) == (-1 in warm)
+
+
 def test_comparing_what_came_back_makes_no_run_long(clock: TickClock, fakes: Fakes) -> None:
     """What takes 10 ms has two warm runs, however long its result was looked at."""
 
