@@ -93,8 +93,16 @@ describe("the palette", () => {
   it.each(Object.keys(VISION))("keeps the lines of transports apart: %s", (vision) => {
     const colours = Object.values(THEME.ways);
     const isNormal = vision === "normal";
-    expect(nearest(colours.slice(0, COMMON), vision)).toBeGreaterThan(isNormal ? 17.5 : 7.5);
-    expect(nearest(colours, vision)).toBeGreaterThan(isNormal ? 14.5 : 6);
+    expect(nearest(colours.slice(0, COMMON), vision)).toBeGreaterThan(isNormal ? 18.5 : 7.9);
+    expect(nearest(colours, vision)).toBeGreaterThan(isNormal ? 16 : 6.5);
+  });
+
+  it("has a name of its own for each colour of a transport: at most three are violet or pink", () => {
+    const hues = Object.values(THEME.ways).map((colour) => {
+      const [, a, b] = perceived(linear(colour));
+      return Math.hypot(a, b) < 6 ? 0 : ((Math.atan2(b, a) * 180) / Math.PI + 360) % 360;
+    });
+    expect(hues.filter((hue) => hue > 285 && hue < 350).length).toBeLessThanOrEqual(3);
   });
 
   it.each(FAMILIES)("has 3:1 on white and on #111: %s", (family) => {
