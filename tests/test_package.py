@@ -188,7 +188,7 @@ def test_a_bundle_stays_small(kind: str) -> None:
 
 
 def test_jupyterlab_loads_little_for_a_document() -> None:
-    """What draws every document, with what one view needs besides, is as small as a bundle."""
+    """What draws every document, with what two views need besides, is as small as a bundle."""
     static = ROOT / "jupyter_serprof/labextension/static"
     scripts = {path.name.split(".")[0]: path.read_text("utf-8") for path in static.glob("*.js")}
     costs = {key: len(gzip.compress(text.encode())) for key, text in scripts.items()}
@@ -196,12 +196,15 @@ def test_jupyterlab_loads_little_for_a_document() -> None:
     assert entrance is not None
 
     first = re.findall(r"\.e\((\d+)\)", entrance[0])
-    later = [key for own in first for key in re.findall(r"\.e\((\d+)\)", scripts[own])]
+    shared = "".join(map(scripts.__getitem__, first))
+    later = re.findall(r"\.e\((\d+)\)[^;]{0,40}?\.(comparisonOf|anatomyOf|SWEEPS)\b", shared)
+    cost = {view: costs[key] for key, view in later}
 
-    assert len({*later}) == 4
-    assert sum(map(costs.__getitem__, first)) + max(map(costs.__getitem__, later)) <= (
-        MOST_BUNDLE_BYTES
-    )
+    # Lanes and glossary are loaded where somebody asks for them.
+    assert len({*re.findall(r"\.e\((\d+)\)", shared)}) == len(cost) + 2
+    for kind in ("anatomyOf", "SWEEPS"):
+        needed = cost[kind] + cost["comparisonOf"] + sum(map(costs.__getitem__, first))
+        assert needed <= MOST_BUNDLE_BYTES, kind
 
 
 def test_versions_agree() -> None:

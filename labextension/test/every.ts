@@ -5,7 +5,7 @@ import { comparisonOf } from "../src/compare/view";
 import { viewSet } from "../src/frame/common";
 import { mountWith } from "../src/frame/place";
 import { widgetWith } from "../src/hosts/anywidget";
-import { lanesOf } from "../src/lanes/lanes";
+import { lanesOf } from "../src/lanes/view";
 import { SWEEPS } from "../src/sweep/views";
 
 const EVERY = viewSet([comparisonOf, anatomyOf, ...SWEEPS], [lanesOf]);

@@ -170,15 +170,18 @@ describe("lanes", () => {
 });
 
 describe("the waterfall", () => {
-  it("says of each stage what it contains, and in the help what the words mean", () => {
+  it("says of each stage what it contains, and in the help what the words mean", async () => {
     const root = draw(TRACE, "waterfall");
     const button = root.querySelector("[aria-label='What Pickle by Ray consists of']");
     expect(button?.getAttribute("aria-description")).toBe("not copied");
     expect(button?.closest("th")?.dataset.note).toBe("Pickle by Ray: not copied");
     root.querySelector<HTMLElement>("[aria-label='Keys and words']")?.click();
-    const words = [...root.querySelectorAll(".jsp-words dt")].map((word) => word.textContent);
-    expect(words).toEqual(expect.arrayContaining(["Pickle by Ray", "zero-copy", "memcpy"]));
-    expect(glossaryOf(TRACE, "Of MEMCPY").map(([word]) => word)).toEqual(["memcpy"]);
+    const shown = ["Pickle by Ray", "zero-copy", "memcpy"];
+    await soon(() => {
+      const words = [...root.querySelectorAll(".jsp-words dt")].map((word) => word.textContent);
+      expect(words).toEqual(expect.arrayContaining(shown));
+    });
+    expect((await glossaryOf(TRACE, "Of MEMCPY")).map(([word]) => word)).toEqual(["memcpy"]);
   });
 
   it("opens a stage to its spans by name", async () => {
@@ -337,21 +340,25 @@ describe("a column", () => {
     compare: { ...trace, comparison },
   };
 
-  it.each(Object.entries(samples))("of a %s has the name that other forms have", (kind, sample) => {
-    const known = JSON.parse(readFileSync("../tests/data/heads.json", "utf8"))[kind];
-    const headsIn = (root: HTMLElement): string[] =>
-      [...root.querySelectorAll("thead th")].map(({ childNodes: [first] }) =>
-        (first?.textContent ?? "").toLowerCase(),
-      );
-    const heads = headsIn(draw(sample, kind)).filter((head) => /^(?!run$)[a-z][^◂]*$/.test(head));
-    expect(known.heads).toEqual(expect.arrayContaining(heads));
-    const table = headsIn(draw(sample, "table"));
-    const words = glossaryOf(TRACE, [...heads, ...table].join(" ")).map(([word]) => word);
-    for (const head of heads) {
-      expect(
-        words.some((word) => head.includes(word) || word.includes(head)),
-        head,
-      ).toBe(true);
-    }
-  });
+  it.each(Object.entries(samples))(
+    "of a %s has the name that other forms have",
+    async (kind, sample) => {
+      const known = JSON.parse(readFileSync("../tests/data/heads.json", "utf8"))[kind];
+      const headsIn = (root: HTMLElement): string[] =>
+        [...root.querySelectorAll("thead th")].map(({ childNodes: [first] }) =>
+          (first?.textContent ?? "").toLowerCase(),
+        );
+      const heads = headsIn(draw(sample, kind)).filter((head) => /^(?!run$)[a-z][^◂]*$/.test(head));
+      expect(known.heads).toEqual(expect.arrayContaining(heads));
+      const table = headsIn(draw(sample, "table"));
+      const glossary = await glossaryOf(TRACE, [...heads, ...table].join(" "));
+      const words = glossary.map(([word]) => word);
+      for (const head of heads) {
+        expect(
+          words.some((word) => head.includes(word) || word.includes(head)),
+          head,
+        ).toBe(true);
+      }
+    },
+  );
 });

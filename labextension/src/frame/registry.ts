@@ -5,7 +5,7 @@
 
 import { anatomyOf } from "../blame/view";
 import { comparisonOf } from "../compare/view";
-import { lanesOf } from "../lanes/lanes";
+import { lanesOf } from "../lanes/view";
 import { roundTripOf, sizesOf } from "../sweep/views";
 import { viewSet } from "./common";
 

@@ -47,8 +47,8 @@ export function shell(
     tell();
     part.paint?.();
   };
-  const tell = (): void => {
-    const words = glossaryOf(doc, panel.innerText ?? "");
+  const tell = async (): Promise<void> => {
+    const words = help.hidden ? [] : await glossaryOf(doc, panel.innerText ?? "");
     help.replaceChildren(
       ...helpOf(part?.help ?? ROW_HELP),
       ...helpOf({ title: "Words:", keys: words }),

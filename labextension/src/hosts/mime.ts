@@ -7,6 +7,7 @@ import type { Host, View } from "../document/host";
 import { viewSet } from "../frame/common";
 import type { ViewSet } from "../frame/part";
 import { mountWith } from "../frame/place";
+import { lanesOf } from "../lanes/view";
 import { ICON } from "./icon";
 import { plainText, tellText } from "./plain";
 import { type Carried, preferences } from "./preferences";
@@ -71,19 +72,17 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
 /** Views that only some documents have are loaded with the first of these. */
 async function viewsOf(doc: unknown): Promise<ViewSet> {
   const { anatomies, comparison, format } = Object(doc) as Record<string, unknown>;
-  const isSweep = format === "serprof.sweep";
   // One that cannot be loaded, as the server is gone, is missed; the others draw.
   const loaded = (isNeeded: unknown, load: () => Promise<ViewSet>) =>
     isNeeded ? load().catch(() => []) : [];
-  const [changes, parts, sweeps, lanes] = await Promise.all([
+  const [changes, parts, sweeps] = await Promise.all([
     loaded(comparison, async () => [(await import("../compare/view")).comparisonOf]),
     loaded(Array.isArray(anatomies) && anatomies[0], async () => [
       (await import("../blame/view")).anatomyOf,
     ]),
-    loaded(isSweep, async () => (await import("../sweep/views")).SWEEPS),
-    loaded(!isSweep, async () => [(await import("../lanes/lanes")).lanesOf]),
+    loaded(format === "serprof.sweep", async () => (await import("../sweep/views")).SWEEPS),
   ]);
-  return viewSet([...changes, ...parts, ...sweeps], lanes);
+  return viewSet([...changes, ...parts, ...sweeps], [lanesOf]);
 }
 
 /** Enter and Space press the focused button; the notebook would begin to edit the cell instead. */

@@ -66,14 +66,8 @@ export function coloursOf(root: Element): Colours {
 }
 
 /** How JupyterLab, Colab, VS Code and plain pages say which theme they have. */
-const THEME_ATTRIBUTES = [
-  "data-jp-theme-light",
-  "data-jp-theme-name",
-  "data-vscode-theme-kind",
-  "data-theme",
-  "theme",
-  "class",
-];
+const THEME_ATTRIBUTES =
+  "data-jp-theme-light data-jp-theme-name data-vscode-theme-kind data-theme theme class".split(" ");
 /** JupyterLab sets its attribute before the style sheet of the theme has arrived. */
 const STYLE_SHEET_MS = 400;
 

@@ -4,10 +4,9 @@ import type { Columns } from "../document/decode";
 import type { DrawnTrace } from "../document/document";
 import { count, duration } from "../document/format";
 import { laneLegend } from "../frame/legend";
-import { entry, type Part, type Provider, type Stage } from "../frame/part";
+import type { Part, Stage } from "../frame/part";
 import { coalesced, fitted } from "../kit/canvas";
 import { element, having } from "../kit/dom";
-import { KEY_HELP } from "../kit/keys";
 import type { Range } from "../kit/scale";
 import { type Colours, coloursOf } from "../kit/theme";
 import { criticalPath, type Step } from "../waterfall/critical";
@@ -20,9 +19,6 @@ import type { Camera } from "./paint";
 import { withPyramids } from "./pyramid";
 import { arrowsOf, paintLanes, type Shown } from "./scene";
 import { type Index, indexSpans } from "./tracks";
-
-export const lanesOf: Provider = (doc) =>
-  doc.format === "serprof.trace" ? entry("lanes", "Lanes", (stage) => lanes(doc, stage)) : [];
 
 /** The canvas is never higher than this; more lanes scroll, px. */
 const MOST_HEIGHT = 480;
@@ -38,30 +34,7 @@ export interface LaneState extends Shown {
   walk: Int32Array | null;
 }
 
-function lanes(trace: DrawnTrace, stage: Stage): Part {
-  const node = element("section", "jsp-lanes", element("p", "jsp-note", "Reading the spans …"));
-  let inner: Part | null = null;
-  let isGone = false;
-  stage.columnsOf(trace).then((columns) => {
-    if (!isGone) {
-      inner = drawnLanes(trace, columns, stage);
-      node.replaceChildren(inner.node);
-      inner.paint?.();
-    }
-  });
-  return {
-    node,
-    paint: () => inner?.paint?.(),
-    search: (words) => inner?.search?.(words),
-    help: { title: "Keys, while the lanes have the focus:", keys: KEY_HELP },
-    destroy() {
-      isGone = true;
-      inner?.destroy?.();
-    },
-  };
-}
-
-function drawnLanes(trace: DrawnTrace, columns: Columns, stage: Stage): Part {
+export function drawnLanes(trace: DrawnTrace, columns: Columns, stage: Stage): Part {
   const index = withPyramids(indexSpans(trace, columns));
   const layout = layoutLanes(trace, index);
   const limits = { from: index.first_ns, to: index.last_ns };
