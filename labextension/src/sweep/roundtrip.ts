@@ -127,7 +127,7 @@ function headRow(scene: Scene): HTMLElement {
 }
 
 function stateOf({ reason, state }: Variant): string {
-  return [state, reason].filter(Boolean).join(": ");
+  return reason?.includes(state) ? reason : [state, reason].filter(Boolean).join(": ");
 }
 
 type Measured = Readonly<{ variant: Variant; runs: readonly Run[] }>;
