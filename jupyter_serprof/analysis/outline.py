@@ -138,6 +138,9 @@ def outline(trace: Trace, most_rows: int) -> tuple[Entry, ...]:
     small = [inner for entry in given if entry.kind == "more" for inner in entry.inside]
     entries = [entry for entry in given if entry.kind != "more"]
     entries = _folded(entries, "more", 0, keeps_largest=False)
+    least_ns = _SMALL_SHARE * trace.wall_ns
+    few = {it.at for it in _walk(entries) if all(part.self_ns < least_ns for part in it.inside)}
+    entries = [_closed(entry, "heading", few) for entry in entries]
     entries = _folded(entries, "heading", min(MOST_PARTED, most_rows), keeps_largest=True)
     if any(entry.kind == "group" for entry in entries):
         entries = _folded(entries, "group", most_rows, keeps_largest=True)

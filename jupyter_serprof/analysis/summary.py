@@ -18,7 +18,6 @@ from jupyter_serprof.model.units import (
     format_rate,
     format_ratio,
     format_share,
-    share_tenths,
     shortened,
 )
 
@@ -206,8 +205,7 @@ def _largest_part(trace: Trace, cause: _Cause) -> str:
 
 def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     """Return what helps to read the picture: one line, which stands above it."""
-    where = _worker_facts(trace) or _group_facts(trace, waterfall) or _result_facts(trace)
-    return [*_share_facts(trace, waterfall), *where]
+    return _worker_facts(trace) or _group_facts(trace, waterfall) or _result_facts(trace)
 
 
 def _details(trace: Trace, waterfall: Waterfall) -> list[str]:
@@ -223,16 +221,6 @@ def limit_facts(limits: Limits) -> list[str]:
     """Say how fast the memory is, where that is known."""
     warm, new = limits.memcpy_bytes_per_s, limits.first_touch_bytes_per_s
     return [f"memcpy here {format_rate(warm)}, {format_rate(new)} into new pages"] if warm else []
-
-
-def _share_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
-    if not waterfall.rows or not trace.wall_ns:
-        return []
-    rest, strict = waterfall.unaccounted_ns, _working_ns(trace, waterfall) / trace.wall_ns
-    named = 1 - share_tenths(rest / trace.wall_ns) / 1000  # with the printed rest it is 100
-    waits = named - min(strict, named)
-    in_waits = f", {format_share(waits)} in waits" if waits >= _NEXT_SHARE else ""
-    return [f"{format_share(named)} of the time in named stages{in_waits}"]
 
 
 def _working_ns(trace: Trace, waterfall: Waterfall) -> int:

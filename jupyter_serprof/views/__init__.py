@@ -8,7 +8,6 @@ In: a document, nothing else: they run nothing and measure nothing. Out: text, P
 >>> trace = analyse(make_trace([("pickle.dumps", "client/main", 0, 6)], wall_ms=10))
 >>> print(text(trace, width=72))
 10.0 ms: 60 % Pickle
-60.0 % of the time in named stages
 <BLANKLINE>
 stage        lane     0                      10.00 ms   self ms  share %
 Pickle       client  │██████████████████▅            │     6.00     60.0

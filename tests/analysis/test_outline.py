@@ -101,6 +101,15 @@ def test_what_is_below_one_percent_is_one_line() -> None:
     assert (folded[2].title, number(folded[2].self_text)) == ("5 more stages", 1.5)
 
 
+def test_parts_of_which_none_is_worth_a_line_are_not_drawn() -> None:
+    """Five lines of 0.0 % explain nothing; the stage has their sum."""
+    parts = [make_row(f"dask.schedule{at}", 0, MS // 5) for at in ("", ".order", ".state")]
+
+    table = table_of(make_trace((make_row("pickle.dumps", 0, 90 * MS), *parts), 100 * MS))
+
+    assert [line.title for line in table.lines] == ["Pickle", "Scheduling", "Unaccounted"]
+
+
 def test_a_single_part_needs_no_heading() -> None:
     trace = make_trace((make_row("dask.dispatch.encode", 0, 9 * MS),), 10 * MS)
 

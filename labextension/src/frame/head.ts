@@ -7,17 +7,14 @@ import { fileName, pictureOf, saveFile } from "../kit/clip";
 import { button, coded, element, having } from "../kit/dom";
 import { firstRemedy } from "./findings";
 
-/** The share that is explained, and how busy the workers were: one line. */
+/** How busy the workers were, what is compared: one line. */
 const FACTS_ABOVE = 2;
 
 export function head(doc: SerprofDocument, host: Host): HTMLElement {
   const headline = headlineOf(doc.summary?.headline ?? doc.name);
   const above = factsOf(doc).slice(0, FACTS_ABOVE);
-  const facts = element(
-    "p",
-    "jsp-facts",
-    ...above.map((fact) => element("span", "", ...coded(fact))),
-  );
+  const spans = above.map((fact) => element("span", "", ...coded(fact)));
+  const facts = spans.length > 0 ? element("p", "jsp-facts", ...spans) : null;
   const first = firstRemedy(doc.findings ?? [], host);
   return element("div", "jsp-head", headline, outcome(doc), first, facts, warning(doc));
 }
@@ -42,9 +39,8 @@ export function headlineOf(text: string): HTMLElement {
 
 /** Python writes the facts; a document without them still says when and with what it was recorded. */
 function factsOf(doc: SerprofDocument): string[] {
-  const written = doc.summary?.facts;
-  if (written !== undefined && written.length > 0) {
-    return [...written];
+  if (doc.summary?.facts !== undefined) {
+    return [...doc.summary.facts];
   }
   const probes = (doc.quality?.probes ?? []).filter(({ version }) => version != null);
   const recorded = `recorded ${moment(doc.started)}`;

@@ -33,8 +33,8 @@ export type Node = RowNode | BlockNode;
 
 /** With more rows the parts of a stage are folded, whatever they took. */
 const MOST_OPEN_ROWS = 12;
-/** What took less of the wall time is folded. */
-const SMALL_SHARE = 0.05;
+/** What took less of the wall time is folded, and where no part took so much. */
+const [SMALL_SHARE, TOLD_SHARE] = [0.05, 0.01];
 
 /** What stands below what, as the document says; without that the rows one after the other. */
 export function outlineOf(trace: DrawnTrace): Node[] {
@@ -63,7 +63,8 @@ function nodeOf(trace: DrawnTrace, line: number | Heading, above: number | null)
     return { kind: "more", title, stage: null, extent: null, self_ns, nodes, isOpen: false };
   }
   const isFew = trace.waterfall.rows.length <= MOST_OPEN_ROWS;
-  const isOpen = isFew && self_ns >= trace.wall_ns * SMALL_SHARE;
+  const most = Math.max(...nodes.map(ownOf)) >= trace.wall_ns * TOLD_SHARE;
+  const isOpen = isFew && most && self_ns >= trace.wall_ns * SMALL_SHARE;
   const own = { self_ns, nodes, isOpen };
   const group = trace.groups?.[line.group ?? -1];
   if (group !== undefined) {
