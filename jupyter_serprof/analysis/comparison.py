@@ -74,6 +74,11 @@ def lines_of(comparison: Comparison) -> list[Change]:
     return found
 
 
+def first_of(lines: Sequence[Change]) -> Sequence[Change]:
+    """Return those of warm runs, behind which the cold ones are told; all where all are cold."""
+    return [change for change in lines if not change.cold] or lines
+
+
 def _together(small: Sequence[Change]) -> Change:
     return replace(
         small[0],
@@ -177,5 +182,5 @@ def notes_of(comparison: Comparison, shown: Sequence[Change]) -> Iterator[str]:
     yield from comparison.notes
     if any(change.low is not None for change in comparison.changes):
         noise = comparison.noise_share
-        share = f"the same code against itself: ±{units.format_share(noise or 0)}" if noise else ""
+        share = f"the same code against itself: up to {ratio_text(1 + noise)}" if noise else ""
         yield "; ".join(filter(None, (comparison.method.rstrip("."), share)))

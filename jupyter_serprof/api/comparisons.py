@@ -12,7 +12,7 @@ from jupyter_serprof.api.documents import load
 from jupyter_serprof.experiments.compare.limit import check, limit_share
 from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, runs_within_budget
 from jupyter_serprof.experiments.compare.runs import Against, Pairs, transports_of
-from jupyter_serprof.experiments.compare.samples import check_question, same_code
+from jupyter_serprof.experiments.compare.samples import check_kinds, check_question, same_code
 from jupyter_serprof.experiments.compare.verdict import compare as compare_documents
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
@@ -195,7 +195,10 @@ def trip_like(  # noqa: PLR0913  (the options of the magic)
     """Return a round trip; against a document through its transports, as often as needed."""
     if before is not None:
         transports, repeat = transports or transports_of(before), repeat or runs_within_budget(0)
-    return RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
+    trip = RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
+    if before is not None:
+        check_kinds(before, trip.document)  # what cannot be compared is not measured
+    return trip
 
 
 def check_limit(comparison: Comparison | None, limit: str | float, document: object) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MARK = "user:"
 #: What watching took, out of all other stages: its span has no length, and says of which.
 RECORDING = "recording"
+#: Time that no stage explains, where it is compared as one.
+UNACCOUNTED = "unaccounted"
 _TABLE = files("jupyter_serprof.model").joinpath("stages.json").read_text("utf-8")
 STAGES = {entry["key"]: Stage(**entry) for entry in json.loads(_TABLE)}
 #: Without those of plug-ins.

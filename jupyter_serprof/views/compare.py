@@ -6,6 +6,7 @@ from itertools import groupby, pairwise
 
 from jupyter_serprof.analysis import comparison as words
 from jupyter_serprof.model import Change, Comparison
+from jupyter_serprof.model.stages import UNACCOUNTED
 from jupyter_serprof.model.units import clean, format_count
 from jupyter_serprof.views.kit import table as tables
 from jupyter_serprof.views.kit.lines import clip, coded, hang, listed, plain, wrap
@@ -47,15 +48,22 @@ def comparison_lines(comparison: Comparison, columns: int) -> list[str]:
 def comparison_parts(comparison: Comparison, columns: int) -> Iterator[list[str]]:
     """Yield the table of a comparison, and what has to be known of it, without its headline."""
     shown = words.lines_of(comparison)
-    numbers, table = _numbers(comparison, shown), list[str]()
-    for titles, changes in _blocks(shown):
+    first = words.first_of(shown)
+    yield _table(comparison, first, columns)
+    notes = [*words.reasons_of(comparison), *words.notes_of(comparison, shown)]
+    yield [line for note in notes for line in hang("note", note, columns)]
+    if cold := [change for change in shown if change not in first]:
+        yield ["Cold runs", *_table(comparison, cold, columns)]
+
+
+def _table(comparison: Comparison, lines: Sequence[Change], columns: int) -> list[str]:
+    numbers, table = _numbers(comparison, lines), list[str]()
+    for titles, changes in _blocks(lines):
         chosen = tables.fitted(
             tables.narrower(partial(_columns, numbers, changes), _NAMES, _SPARE), columns
         )
         table += [*(clip(title, columns) for title in titles), *tables.table_lines(chosen, columns)]
-    yield table
-    notes = [*words.reasons_of(comparison), *words.notes_of(comparison, shown)]
-    yield [line for note in notes for line in hang("note", note, columns)]
+    return table
 
 
 def _columns(numbers: _Numbers, changes: Sequence[Change], names: int) -> list[tables.Column]:
@@ -103,7 +111,7 @@ _MOST_LINES, _MOST_NOTES = 24, 2
 
 def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
     """Put the table of a comparison at ``y``; its headline is that of the document."""
-    muted, lines = sheet.theme.muted, words.lines_of(comparison)
+    muted, lines = sheet.theme.muted, words.first_of(words.lines_of(comparison))
     numbers = _numbers(comparison, lines)
     for right, one in zip(reversed(_RIGHTS), reversed(numbers), strict=False):
         sheet.put(right, sheet.y + 8, one.head, muted, SMALL, side="right")
@@ -129,9 +137,10 @@ def _put_line(sheet: Sheet, change: Change, cells: Sequence[str]) -> None:
     for (left, right), cell in zip(places, cells, strict=False):
         room = right - left - _GAP
         sheet.put(right, middle, cell, theme.ink, room=room, is_bold=is_wall, side="right")
-    is_told = change.verdict != "cannot tell"
+    is_told = change.verdict != "cannot tell" and change.stage != UNACCOUNTED
     said = _texts(change)[1]
-    color = theme.warn if change.verdict == "slower" else theme.ink if is_told else theme.muted
+    warns = is_told and change.verdict == "slower"
+    color = theme.warn if warns else theme.ink if is_told else theme.muted
     room = WIDTH - MARGIN - _VERDICT_X
     sheet.put(_VERDICT_X, middle, clean(said), color, room=room, is_bold=is_told)
     sheet.y += _PITCH

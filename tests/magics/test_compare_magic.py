@@ -129,6 +129,9 @@ def test_what_cannot_be_compared_is_shown_and_said(shell: Shell) -> None:
     assert (len(ran.sweep.points), ran.sweep.comparison) == (1, None)
     assert ran.sweep.summary is not None
     assert "ot compared" not in ran.sweep.summary.headline
+    Ran(shell, f"%serprof -q --repeat 1 --name sent -o before {CODE}")
+    refused = Ran(shell, "%serprof --name sent --compare before [1, 2, 3]")
+    assert ("before is runs of code (sent)" in refused.err, refused.bundles) == (True, [])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Documents for other tools: CSV, data frames, Markdown, and names without an ending."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -42,11 +41,3 @@ def test_a_data_frame_keeps_whole_numbers_whole_and_unknown_unknown() -> None:
     assert list(summary["title"]) == ["Pickle", "Garbage collection", "Unaccounted"]
     assert list(points["wall_ns"]) == [9 * MS, 4 * MS]
     assert len(sp.to_dataframe(replace(trace(), spans=()))) == 0
-
-
-def test_a_name_without_an_ending_gets_ours(tmp_path: Path) -> None:
-    """``--save before`` and ``--compare before`` mean one file."""
-    sp.save(trace(), tmp_path / "before")
-
-    assert [path.name for path in tmp_path.iterdir()] == ["before.serprof.json"]
-    assert sp.load(tmp_path / "before.serprof.json") == trace()

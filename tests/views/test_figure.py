@@ -28,7 +28,7 @@ from jupyter_serprof.model import Limits, Sweep, Trace, from_document
 from jupyter_serprof.views.figure import alt_text, figure, png, sheet_of, svg
 from jupyter_serprof.views.kit.raster import _font, measure
 from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet, Stroke
-from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT, WAY_COLORS, Theme
+from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT, WAY_COLORS
 from jupyter_serprof.views.waterfall.table import table_of
 
 DOCUMENTS = {
@@ -228,11 +228,6 @@ def test_a_png_is_small_and_exact_in_its_colours(
     assert png(doc) == picture
 
 
-@documents
-def test_pictures_are_the_same_bytes_every_time(doc: Trace | Sweep) -> None:
-    assert png(doc) == png(doc)
-
-
 def test_an_svg_is_the_same_bytes_every_time_and_carries_no_date() -> None:
     drawn = svg(make_put_get())
 
@@ -310,12 +305,6 @@ def test_the_font_is_asked_for_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
     _font.__wrapped__(10.0, is_bold=False)
 
     assert [type(font) for font in asked] == [str]
-
-
-@pytest.mark.parametrize(("theme", "tint"), [(LIGHT, "#e8d4f7"), (DARK, "#2a1538")])
-def test_the_extent_of_a_stage_steps_back_behind_what_it_owns(theme: Theme, tint: str) -> None:
-    """A fifth of the colour, and the rest is background."""
-    assert theme.tint(FAMILY_COLORS["pickle"]) == tint
 
 
 def _labels(sheet: Sheet) -> Iterator[Label]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.comparison import headline
 from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, runs_within_budget
-from jupyter_serprof.experiments.compare.samples import ALIKE, check_kinds
+from jupyter_serprof.experiments.compare.samples import check_kinds
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.document import summarize_sweep, warm_text, with_findings
 from jupyter_serprof.experiments.engine.experiment import Experiment, Made, Progress, Steps
@@ -79,7 +79,7 @@ class Against:
             steps = self._runs.steps()
             for _ in steps:  # runs that cannot be compared are not made
                 self._is_refused = True
-                check_kinds(self._before, self._runs.document, ALIKE)
+                check_kinds(self._before, self._runs.document)
                 self._is_refused = False
                 yield
                 yield from steps

@@ -13,10 +13,9 @@ from jupyter_serprof.analysis.findings.dask_facts import graph_notes, is_of_dask
 from jupyter_serprof.analysis.findings.pickle import PAGE_BYTES
 from jupyter_serprof.experiments.engine.runs import point_of
 from jupyter_serprof.model import Point, Sweep, Trace, UsageError
+from jupyter_serprof.model.stages import UNACCOUNTED
 from jupyter_serprof.model.units import first_of, format_bytes
 
-#: Time that no stage explains is compared as one.
-UNACCOUNTED = "unaccounted"
 #: The size of "the same" value may differ a little from run to run.
 _SAME_SIZE_SHARE = 0.05
 _MOST_NAMED = 4
@@ -170,7 +169,6 @@ def _listed(samples: Sequence[Sample]) -> str:
 NO_CONTROL = "no fixed work beside both"
 _MACHINE = ("platform", "machine", "cores")
 _SWEEPS = {"sweep": "a sweep over sizes", "chunks": "a sweep over chunk sizes"}
-#: What is said where kinds differ.
 ALIKE = "Compare two of a kind"
 #: Variants of code that was run again, alone or in turns.
 _CODE = frozenset({"code", "before", "after"})
@@ -219,7 +217,7 @@ def check_question(before: str, after: str) -> None:
     raise UsageError(message)
 
 
-def check_kinds(before: Trace | Sweep, after: Trace | Sweep, remedy: str) -> None:
+def check_kinds(before: Trace | Sweep, after: Trace | Sweep, remedy: str = ALIKE) -> None:
     """Refuse documents of two kinds, e.g. a Dask computation and other code.
 
     Raises ``UsageError``: With what each of them is, and the remedy.
@@ -234,7 +232,7 @@ def check_kinds(before: Trace | Sweep, after: Trace | Sweep, remedy: str) -> Non
 
 
 def _kind(doc: Trace | Sweep) -> str:
-    if isinstance(doc, Sweep) and (doc.kind in _SWEEPS or {p.variant for p in doc.points} - _CODE):
+    if isinstance(doc, Sweep) and (doc.kind in _SWEEPS or {v.key for v in doc.variants} - _CODE):
         return _SWEEPS.get(doc.kind, "a round trip")
     return "a Dask computation" if is_of_dask(doc) else "runs of code"
 

@@ -18,12 +18,7 @@ KINDS = ("trace", "sweep", "anatomy")
 
 
 def kind_of(doc: Trace | Sweep) -> str:
-    """Return which of ``KINDS`` has the views that a document needs.
-
-    >>> from jupyter_serprof.testing import make_trace
-    >>> kind_of(make_trace([("gc", "client/main", 0, 1)]))
-    'trace'
-    """
+    """Return which of ``KINDS`` has the views that a document needs."""
     if isinstance(doc, Sweep):
         return "sweep"
     return "anatomy" if doc.anatomies else "trace"

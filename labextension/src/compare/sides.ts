@@ -117,7 +117,7 @@ export function tracePairs(one: DrawnTrace, other: DrawnTrace): Pair[] {
   }
   const [before, after] = [ownTimes(one), ownTimes(other)];
   const unaccounted: Pair = {
-    title: "Unaccounted",
+    title: "Your own code, or not seen",
     family: "unaccounted",
     before: one.waterfall.unaccounted_ns,
     after: other.waterfall.unaccounted_ns,

@@ -120,14 +120,16 @@ function runOf({ cold, size_bytes, variant }: Change): string {
 
 function rowOf(scene: Scene, change: Change, [before, after]: readonly string[]): HTMLElement {
   const stage = scene.stages.get(change.stage);
-  const mark = change.stage === "" ? null : swatch(familyOf(stage?.family));
+  const { stage: key } = change;
+  const family = key === "unaccounted" ? key : familyOf(stage?.family);
+  const mark = key === "" ? null : swatch(family);
   // Where it is narrow, the verdict stands under its number, and both times under the name.
   const sides = element("span", "jsp-sides-below", `${before} → ${after}`);
-  const head = heading("row", "jsp-stage", mark, String(change.title ?? change.stage), sides);
+  const head = heading("row", "jsp-stage", mark, String(change.title ?? key), sides);
   const below = element("span", "jsp-below", verdictText(change));
   const row = element(
     "tr",
-    change.stage === "" ? "jsp-total" : "",
+    key === "" ? "jsp-total" : family === key ? "jsp-own-code" : "",
     head,
     element("td", SIDE, before ?? ""),
     element("td", SIDE, after ?? ""),
@@ -240,7 +242,7 @@ function legend({ comparison }: Scene): HTMLElement {
     legendEntry("jsp-interval-sample", "95 % interval of the ratio"),
     noise === null
       ? null
-      : legendEntry("jsp-noise", `noise: the same against itself, ±${format.percent(noise)}`),
+      : legendEntry("jsp-noise", `noise: the same against itself, up to ${ratioText(1 + noise)}×`),
     element("span", "", "▼ faster, ▲ slower, ≈ cannot tell"),
   );
 }
