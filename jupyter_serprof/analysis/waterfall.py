@@ -148,6 +148,7 @@ def _without_recording(
     at = next(at for at, row in enumerate(made) if row.stage == RECORDING)
     # It is everywhere.
     whole = ((0, spans[-1].start_ns),)
+    took += made[at].self_ns  # in workers
     made[at] = replace(made[at], start_ns=0, self_ns=took, busy_ns=took, pieces=whole)
     return tuple(made), left_ns
 

@@ -19,7 +19,6 @@ from clusters.seen import attempts, column, probe, recorded, remote, row, self_n
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Span, Trace
 from jupyter_serprof.probes.ray import agents as ray_agents
-from jupyter_serprof.probes.ray import submissions
 from jupyter_serprof.probes.ray import tasks as ray_tasks
 from jupyter_serprof.probes.ray.agent.contact import SPACE
 from jupyter_serprof.probes.ray.agents import shipped_agent
@@ -302,6 +301,25 @@ def _failures(call: Callable[[], Any]) -> str:
     return "nothing was raised"
 
 
+def test_the_way_of_the_agent_is_no_load_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that its worker knows is not loaded; one that it does not know is, after us."""
+    loader, name, magic, parts = shipped_agent.__wrapped__()
+    source = parts["hooks"][0] + "\nimport time\ntime.sleep(0.5)\n"
+    hooks = source, marshal.dumps(compile(source, "slow", "exec"))
+    travels = loader, name + uuid4().hex, magic, {**parts, "hooks": hooks}
+    monkeypatch.setattr(ray_agents, "shipped_agent", lambda: travels)
+    value = _slow()("__setstate__", 0.3)
+    known, fresh = remote(lambda: 1), remote(lambda: value and 1)
+    ray.get(known.remote())
+
+    traces = [recorded(lambda: ray.get(one.remote()))[1] for one in (known, fresh)]  # noqa: B023
+
+    assert self_ns(traces[0], "ray.load") < 250e6
+    assert self_ns(traces[0], "recording") >= 500e6
+    assert "is the recording of first tasks on 1 worker" in str(traces[0].summary)
+    assert self_ns(traces[1], "ray.load") >= 300e6
+
+
 def test_tracebacks_of_the_user_are_as_without() -> None:
     """Errors in a body, an argument, a result, a nested get, an import: no frame of ours."""
 
@@ -431,8 +449,7 @@ def test_totals_are_exact_where_few_tasks_are_kept_with_their_details(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of each function and worker the 5 slowest and 20 that are drawn; the table has them all."""
-    for module in (ray_tasks, submissions):
-        monkeypatch.setattr(module, "MANY_TASKS", 500)
+    monkeypatch.setattr(ray_tasks, "MANY_TASKS", 500)
 
     @remote
     def many(value: int) -> int:
@@ -459,28 +476,6 @@ def test_totals_are_exact_where_few_tasks_are_kept_with_their_details(
     assert len(spans(trace, "ray.execute")) <= 2 * 225 + 5
     assert "600 tasks of `many` are too small" in {finding.title for finding in trace.findings}
     assert probe(trace).level == "pickle, agent: 605 of 605 tasks seen"
-
-
-def test_a_task_that_ray_tells_no_events_of_is_told_by_its_agent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """As Ray Serve has it: the road is there, without what only events tell."""
-    monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 2)
-
-    @remote
-    def work(value: Any) -> Any:
-        return ray.get(ray.put(value))
-
-    quiet = work.options(enable_task_events=False)
-
-    value, trace = recorded(lambda: ray.get(quiet.remote(3)))
-
-    stages = {span.stage for span in trace.spans}
-    assert value == 3
-    assert {"ray.load", "ray.arguments", "ray.execute", "ray.task.put", "ray.outputs"} <= stages
-    assert not stages & {"ray.deps", "ray.lease", "ray.push", "ray.reply"}
-    assert probe(trace).level == "pickle, agent: 1 of 1 task seen"
-    assert probe(trace).unseen == ()
 
 
 def test_a_clock_that_is_ahead_is_found_by_what_agents_noted(

@@ -177,16 +177,6 @@ def test_bytes_are_not_pickled_and_copied_on_get() -> None:
     assert len(findings(trace, "ray.not-zero-copy")) == 1
 
 
-def test_the_same_object_put_twice_is_found() -> None:
-    """The document says how often one living object was serialized."""
-    array = _array(MB)
-
-    _, trace = recorded(lambda: [ray.put(array), ray.put(array), ray.put(array)])
-
-    (finding,) = findings(trace, "ray.same-object")
-    assert finding.evidence["times"] == 3
-
-
 def test_new_objects_at_a_reused_address_are_not_the_same_object() -> None:
     """Only a living object counts as the same; Python hands out addresses again."""
 

@@ -333,6 +333,30 @@ def test_ray_is_asked_where_it_knows_more_than_a_twentieth_of_the_time_and_than_
     assert _executed(run) == {"task": (begin, 199)}
 
 
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.parametrize(
+    ("known", "is_read"),
+    [((0.9, False, 90), False), ((1.1, False, 90), True), ((0.9, True, 90), True),
+     ((0.9, False, 101), True)],
+    ids=["short", "longer", "each takes another's", "cold"],
+)  # fmt: skip
+def test_of_hundreds_of_short_tasks_that_agents_noted_ray_is_not_asked(
+    reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch, known: Any, is_read: bool
+) -> None:
+    """How long each waited for the others says nothing that their number does not."""
+    each_ms, is_chained, started_ms = known
+    monkeypatch.setattr(ray_tasks, "_started", lambda _: {b"w": (0, started_ms * _MS)})
+    reads.append([_task(b"task", RUNNING=150, execute=(150, 151), FINISHED=152)])
+    attempt = Attempt(b"task", "f", 0, b"w", None, _START, _START, _END, _END, ())
+    totals = {("f", "ray.execute"): [301, round(301 * each_ms * _MS), 0, 0]}
+    notes = Notes([attempt], counts={"f": 301}, totals=totals, nodes={b"w": "here"})
+    notes.is_chained = is_chained
+
+    said, _ = _added([b"task"] * 301, lambda: notes)
+
+    assert said.startswith("what tasks waited for") != is_read
+
+
 def test_submissions_that_were_not_written_down_count_where_agents_noted_their_tasks(
     reads: list[list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

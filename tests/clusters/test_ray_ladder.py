@@ -10,7 +10,6 @@ import pytest
 import ray
 from ray._private import worker as ray_worker
 from ray._private.state import GlobalState
-from ray._private.worker import Worker
 
 from clusters.seen import has_row, probe, recorded, row, spans
 
@@ -76,23 +75,6 @@ def test_a_blind_probe_finds_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> N
     assert probe(first).level == "outer"
     assert probe(first).unseen == ("ray.put (1 put was made, none was seen)",)
     assert [span.name for span in spans(first, "ray.store")] == ["put"]
-
-
-def test_no_object_is_put_that_the_user_did_not_put(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A put of our own ends the process where the raylet is dead."""
-    put: list[object] = []
-    original = Worker.put_object
-
-    def note(*args: Any, **kwargs: Any) -> Any:
-        put.append(args)
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(Worker, "put_object", note)
-
-    _, trace = recorded(_roundtrip)
-
-    assert len(put) == 1
-    assert probe(trace).level == "pickle"
 
 
 @pytest.mark.parametrize("has_agent", [False, True])

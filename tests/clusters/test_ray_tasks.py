@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import ray
 
-from clusters.seen import attempts, detail, findings, has_row, probe, recorded, remote, row, spans
+from clusters.seen import attempts, detail, findings, probe, recorded, remote, row, spans
 from jupyter_serprof.model import Summary, Trace
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
@@ -93,20 +93,6 @@ def test_small_arguments_leave_no_markers() -> None:
     _, trace = recorded(lambda: ray.get(nothing.remote(1, 2, keyword=3)))
 
     assert all((s.details or {}).get("total_bytes", 99) != 13 for s in trace.spans)
-
-
-def test_a_function_is_exported_once() -> None:
-    """The first call pickles and publishes the function; the second shows no export at all."""
-
-    @remote
-    def nothing() -> None:
-        return None
-
-    _, first = recorded(lambda: ray.get(nothing.remote()))
-    _, second = recorded(lambda: ray.get(nothing.remote()))
-
-    assert (row(first, "ray.export").size_bytes or 0) > 100
-    assert not has_row(second, "ray.export")
 
 
 TABLE = np.arange(500_000)
@@ -204,10 +190,10 @@ def test_tasks_in_parallel_are_busy_beside_the_wall_time(tmp_path: Path) -> None
 
 
 def test_a_wait_for_what_was_sent_before_is_for_its_tasks() -> None:
-    """By get, wait and await; where others are sent, only those that ended meanwhile count."""
+    """By get, wait and await; a get is for what it asks and what that takes, not what else ends."""
 
     @remote
-    def slow(seconds: float) -> float:
+    def slow(seconds: float, *_: object) -> float:
         time.sleep(seconds)
         return seconds
 
@@ -225,7 +211,13 @@ def test_a_wait_for_what_was_sent_before_is_for_its_tasks() -> None:
         _, trace = recorded(functools.partial(wait_for, refs))
         assert row(trace, "ray.execute").self_ns > 0.5 * trace.wall_ns
 
-    long = slow.remote(9)
-    _, trace = recorded(lambda: ray.get(slow.remote(0.1)))
-    assert row(trace, "ray.execute").count == 1
-    ray.cancel(long)
+    for seconds in (9, 0.3):
+        other = slow.remote(seconds)
+        _, trace = recorded(lambda: ray.get(slow.remote(0.6)))
+        assert row(trace, "ray.execute").count == 1
+        ray.cancel(other)
+    last = slow.remote(0.1, slow.remote(0.3))
+    _, asked = recorded(lambda: ray.get(last))
+    first = slow.remote(0.3)
+    _, taken = recorded(lambda: ray.get(slow.remote(0.1, first)))
+    assert row(asked, "ray.execute").count == row(taken, "ray.execute").count == 2

@@ -16,7 +16,7 @@ from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.ray.agent import notes
 from jupyter_serprof.probes.ray.agent.notes import SAMPLED, SLOWEST, Errand, Ledger, bridge
 from jupyter_serprof.probes.ray.agent.post import Post, merged, packed
-from jupyter_serprof.probes.ray.agents import Notes
+from jupyter_serprof.probes.ray.agents import Agents, Notes
 from jupyter_serprof.probes.ray.clocks import align_notes
 from jupyter_serprof.probes.ray.road import RoadMap
 
@@ -200,3 +200,30 @@ def test_notes_of_another_machine_are_told_by_its_clock() -> None:
         assert kept.spans[0][1:3] == (kept.begin, kept.end)
         assert (kept.begin - 10_000 + ahead) % 40_000 == 0
     assert all(0 < window.start < window.end < run.end for window in after.windows)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_notes_come_with_what_was_watched_before_they_were_sent(is_known: bool) -> None:
+    """A worker sends that first, also for the first time, while the program reads."""
+    seen: Any = {"given": {}, "came": {}, "series": {}, "links": {}, "files": []}
+    early, late = (
+        {
+            b"key:watch:w": marshal.dumps({**seen, "sizes": {b"object": size}, **bridge()}),
+            b"key:notes:n": marshal.dumps({**told_by(Ledger(), number=size)}),
+        }
+        for size in (1, 2)
+    )
+    store = {key: early[key] for key in early if is_known or b"notes" in key}
+
+    def get(at: bytes, *_: object, **__: object) -> bytes | None:
+        store.update(late if b"notes" in at else {})
+        return store.get(at)
+
+    keys: Any = lambda under, *_, **__: [key for key in store if key.startswith(under)]  # noqa: E731
+    gcs, agents = SimpleNamespace(internal_kv_keys=keys, internal_kv_get=get), Agents()
+    worker: Any = SimpleNamespace(gcs_client=gcs)
+    agents.contacts[""] = SimpleNamespace(key=b"key", is_here=lambda: True, worker=worker)  # type: ignore[assignment]
+
+    agents.notes(Page(0, 1, 0, [], {}))
+
+    assert agents.arrivals.all_seen().sizes == {b"object": 2}

@@ -228,14 +228,3 @@ def test_a_chrome_trace_has_what_the_format_asks_for(tmp_path: Path) -> None:
     assert names == ["client/main", "worker 1"]
     processes = {event["pid"] for event in events if event["name"] == "process_name"}
     assert len(processes) == 2
-
-
-def test_a_sweep_has_processes_for_each_of_its_traces(tmp_path: Path) -> None:
-    """Cold and warm of each transport side by side."""
-    sweep = sp.roundtrip([1, 2, 3], transports=["pickle"], repeat=1)
-
-    sp.save(sweep, tmp_path / "x.chrome.json")
-    events = json.loads((tmp_path / "x.chrome.json").read_text("utf-8"))["traceEvents"]
-
-    names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
-    assert [name.rpartition(" ")[0].split()[-1] for name in names] == ["cold:", "warm:"]

@@ -216,7 +216,8 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
 def _paid_once(trace: Trace) -> float:
     """Return the share of what each worker pays with its first task; later ones look it up."""
     # A function that was there before the recording is loaded anew for that.
-    loads = [s for _, s in indexed(trace, "ray.load") if any(indexed(trace, "ray.export"))]
+    is_new = any(indexed(trace, "ray.export"))
+    loads = [span for _, span in indexed(trace, "ray.load") if is_new]
     first = {span.lane: span for span in sorted(loads, key=lambda span: span.duration_ns)}
     first_ns, all_ns = (sum(s.duration_ns for s in each) for each in (first.values(), loads))
     of_first = self_share(trace, "ray.load") * first_ns / max(1, all_ns)

@@ -88,6 +88,7 @@ class Notes:
     ``nodes``: Where each worker is.
     ``away``: The nodes that do not share the clock of this process.
     ``pulls``: Tells when the arguments of a task came to its node.
+    ``is_chained``: Whether a task takes what another one makes.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -99,6 +100,7 @@ class Notes:
     nodes: dict[bytes, str] = field(default_factory=dict)
     away: set[str] = field(default_factory=set)
     pulls: Pulls | None = None
+    is_chained: bool = False
 
     @property
     def count(self) -> int:
@@ -163,12 +165,10 @@ class Agents:
     def __init__(self) -> None:
         self.users, self.arrivals = 0, Arrivals()
         self.contacts: dict[Any, Contact] = {}
-        self.troubles: list[str] = []
         self._lock = Lock()
         self._taken: dict[bytes, list[tuple[bytes, bytes]]] = {}
         self._is_off = os.environ.get(_SWITCH, "") == "0"
-        if self._is_off:
-            self.troubles.append(OFF)
+        self.troubles = [OFF] * self._is_off
 
     def contact(self) -> Contact | None:
         """Return the contact to the cluster that this process is connected to now, if any."""
@@ -226,16 +226,20 @@ class Agents:
                 elif kind == b"failed":
                     found.troubles.append(f"{packed.decode()} in a worker")
         found.add(reports, ahead)
-        found.pulls = self.arrivals.all_seen().pulls
+        seen = self.arrivals.all_seen()
+        # The ids of puts end by a byte that is not 0: their numbers begin at 100,000,000.
+        found.is_chained = any(not one[27] for taken in seen.given.values() for one in taken)
+        found.pulls = seen.pulls
         return found
 
     def _reports(self, contact: Contact) -> list[tuple[bytes, bytes]]:
         """Read the reports; those of a recording that is over are taken away, and kept here."""
         if contact.key in self._taken or not contact.is_here():
             return self._taken.get(contact.key, [])
-        gcs, under = contact.worker.gcs_client, contact.key + b":"
+        gcs = contact.worker.gcs_client
         # Notes before "watch", which is sent before them: else what was watched may be older.
-        keys = sorted(gcs.internal_kv_keys(under, SPACE, timeout=_RPC_S))
+        kinds = (contact.key + kind for kind in (b":notes", b":watch", b":failed"))
+        keys = (at for under in kinds for at in gcs.internal_kv_keys(under, SPACE, timeout=_RPC_S))
         packed = ((at, gcs.internal_kv_get(at, SPACE, timeout=_RPC_S)) for at in keys)
         return [(at, one) for at, one in packed if one is not None]
 
@@ -334,11 +338,6 @@ def note_given(task: bytes | None, args: Any, kwargs: Any) -> bytes | None:  # n
     """Note which objects a task takes that was submitted just now; return the task."""
     met(lambda _: _CURRENT[0].arrivals.copies.note(task, args, kwargs))
     return task
-
-
-def cluster_joined(*_: object) -> None:
-    """Be there from the beginning of a cluster."""
-    met(bool)
 
 
 def drop_own_calls(run: Page, agents: Agents) -> None:

@@ -13,7 +13,7 @@ beyond are told without them. Source: the public ``ray.wait(..., fetch_local=)``
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -27,45 +27,16 @@ from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.folding import fold_tasks
 from jupyter_serprof.probes.looks import looking
 from jupyter_serprof.probes.pickle import complete_pickles, keep_refused, pickle_places
-from jupyter_serprof.probes.ray import agents
+from jupyter_serprof.probes.ray import agents, submissions, values, waits
 from jupyter_serprof.probes.ray.agent.copies import task_id
 from jupyter_serprof.probes.ray.alive import pending_tasks, silence_note, silent_processes
 from jupyter_serprof.probes.ray.footprint import tell_spills
 from jupyter_serprof.probes.ray.holders import note_put
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS, TaskLooks, keep_unnamed
-from jupyter_serprof.probes.ray.submissions import (
-    FUNCTIONS,
-    METHODS,
-    TOLD,
-    add_tasks,
-    hidden_of_tasks,
-    idents_of,
-    is_submission,
-    note_unseen_roads,
-    submission_places,
-    told_before_leaving,
-    told_of_tasks,
-)
 from jupyter_serprof.probes.ray.tasks import HIDDEN, Coverage, Left
-from jupyter_serprof.probes.ray.values import (
-    MANY_OBJECTS,
-    REFERENCE,
-    TABLES,
-    complete_calls,
-    note_serialized,
-    parted_serialized,
-    plain_keys,
-    take_references,
-    tell_forks,
-    tell_habits,
-    tell_nested,
-    whole_serialized,
-)
-from jupyter_serprof.probes.ray.waits import IDLE_NS, awaited_tasks, begin_get, came_from, split_get
 
 _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
-_MANAGER = "ray._private.function_manager:FunctionActorManager"
 _SEEN_VALUES = 8
 
 
@@ -80,13 +51,13 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
         return size, raw, [(one.ctypes.data, one.nbytes)], [weakref.ref(one)], 1, False, ""
     seen = [value for value in result[:_SEEN_VALUES] if not is_exactly(value, ATOMS)]
     buffers = [buffer for value in seen for buffer in buffers_of(value)]
-    kept = [one for one in seen if is_array(one) or is_of(one, "pandas", *TABLES)]
-    arrays = list(map(weakref.ref, kept)) if buffers else plain_keys(seen, size)
+    kept = [one for one in seen if is_array(one) or is_of(one, "pandas", *values.TABLES)]
+    arrays = list(map(weakref.ref, kept)) if buffers else values.plain_keys(seen, size)
     references = bool(seen) and not kept and is_of(seen[0], "ray", "ObjectRef")
     # A number where that says it, which the collector does not count.
     form = "object" * any(map(holds_objects, kept))
-    form = form or "polars" * all(is_of(one, "polars", *TABLES) for one in seen) * bool(seen)
-    is_plain = not (buffers or arrays or references or form) and len(result) < MANY_OBJECTS
+    form = form or "polars" * all(is_of(one, "polars", *values.TABLES) for one in seen) * bool(seen)
+    is_plain = not (buffers or arrays or references or form) and len(result) < values.MANY_OBJECTS
     if is_plain and raw in {0, size}:
         return size << 8 | (raw > 0)
     return size, raw, buffers, arrays, len(result), references, form
@@ -111,9 +82,9 @@ def driver_places(*, detail: bool) -> list[Place]:
             f"{_CONTEXT}.serialize",
             "ray.msgpack",
             "ray.serialize",
-            after=note_serialized,
-            parted=parted_serialized,
-            whole=whole_serialized,
+            after=values.note_serialized,
+            parted=values.parted_serialized,
+            whole=values.whole_serialized,
             failed=lambda error, args: keep_refused(error, args[1:], takes_functions=True),
         ),
         joined(
@@ -125,21 +96,24 @@ def driver_places(*, detail: bool) -> list[Place]:
             whole=lambda kind, count: (count, kind),
         ),
         Place(
-            f"{_CONTEXT}.add_contained_object_ref", "ray.msgpack", REFERENCE, after=_note_reference
+            f"{_CONTEXT}.add_contained_object_ref",
+            "ray.msgpack",
+            values.REFERENCE,
+            after=_note_reference,
         ),
         Place(
             f"{_WORKER}.get_objects",
             fetch,
             "ray.get",
-            before=split_get if detail else begin_get,
-            after=(lambda token, *_: token) if detail else came_from,
+            before=waits.split_get if detail else waits.begin_get,
+            after=(lambda token, *_: token) if detail else waits.came_from,
             failed=keep_unnamed,
             joins=not detail,
         ),
         joined(
             f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
         ),
-        *submission_places(),
+        *submissions.submission_places(),
         *pickle_places("ray.cloudpickle"),
     ]
 
@@ -155,7 +129,7 @@ _OUTER = (
         lambda given, found: len(found[0]) >= given.get("num_returns", 1),
         *("ray.wait", "ray.wait"),
     ),
-    Place("ray:init", "ray.init", after=agents.cluster_joined),
+    Place("ray:init", "ray.init", after=lambda *_: agents.met(bool)),
     # Also what a ProcessPoolExecutor calls; its time is that of whatever is around it.
     Place("multiprocessing.popen_fork:Popen._launch", "ray.submit", _FORK),
 )
@@ -180,22 +154,22 @@ class RayDriverProbe(Probe):
     _agents: agents.Agents | None = None
     _is_over = False
     _looks: TaskLooks | None = None
-    _left = Left()
-    _earlier: Collection[bytes] = ()
+    _left, _earlier = Left(), waits.Earlier()
 
     def arm(self, recorder: Recorder) -> None:
         """Listen at the public names and, unless this is Ray Client, inside them."""
         self._seen, self._blind = Coverage(), Counter[str]()
         client, self._silent = sys.modules.get("ray.util.client"), silent_processes()
         self._is_client = client is not None and bool(client.ray.is_connected())
-        FUNCTIONS.clear()
-        METHODS.clear()
-        IDLE_NS[0] = TOLD[0] = 0
+        submissions.FUNCTIONS.clear()
+        submissions.METHODS.clear()
+        waits.IDLE_NS[0] = submissions.TOLD[0] = 0
         if self._is_client:
             self.was_armed = True
         else:
             self._agents = None if self._silent else agents.join()
-            self._earlier = set() if self._silent else pending_tasks()
+            self._earlier = waits.Earlier(set() if self._silent else pending_tasks())
+            waits.EARLIER.extend([self._earlier] if self._earlier.tasks else ())
             super().arm(recorder)
         for place in _OUTER:
             self.arm_place(place, recorder)
@@ -207,7 +181,7 @@ class RayDriverProbe(Probe):
             self.arm_place(Place("ray:shutdown", "ray.shutdown", before=before), recorder)
 
     def _take_along(self, recorder: Recorder, args: Any, kwargs: Any) -> tuple[Any, Any, None]:  # noqa: ANN401
-        self._left = told_before_leaving(recorder, self._agents, self._left)
+        self._left = submissions.told_before_leaving(recorder, self._agents, self._left)
         return args, kwargs, None
 
     def look(self, stage: str, still_s: float) -> LiveFacts | None:
@@ -221,6 +195,7 @@ class RayDriverProbe(Probe):
     def remove(self) -> None:
         """Stop listening, and let the agents go."""
         super().remove()
+        waits.EARLIER[:] = [one for one in waits.EARLIER if one is not self._earlier]
         if self._agents is not None and not self._is_over:
             self._is_over = True
             agents.quit_agents(self._agents)
@@ -245,19 +220,21 @@ class RayDriverProbe(Probe):
             agents.drop_own_calls(run, self._agents)
         complete_pickles(run.drafts)
         self._blind = _judge_witnesses(run.drafts)
-        held = take_references(run.drafts)
-        complete_calls(run.drafts)
-        tell_forks(run, _FORK)
-        submitted = [draft for draft in run.drafts if is_submission(draft)]
-        earlier = awaited_tasks(run, self._earlier, is_alone=not submitted)
+        held = values.take_references(run.drafts)
+        values.complete_calls(run.drafts)
+        values.tell_forks(run, _FORK)
+        submitted = [draft for draft in run.drafts if submissions.is_submission(draft)]
+        taken = self._agents.arrivals.copies.given.values() if self._agents else ()
+        earlier = self._earlier.awaited(run, sent := submissions.idents_of(submitted), taken)
         if (submitted or earlier) and not self._is_client:
-            self._seen = Coverage(HIDDEN, len(idents_of(submitted)) + len(earlier))
+            self._seen = Coverage(HIDDEN, len(sent) + len(earlier))
             if not silent:
-                self._seen = add_tasks(run, submitted, self._agents, self._left, earlier)
-            tell_nested(run.drafts, held)
-            tell_habits(submitted, FUNCTIONS, METHODS)
+                given = submitted, self._agents, self._left, earlier
+                self._seen = submissions.add_tasks(run, *given)
+            values.tell_nested(run.drafts, held)
+            values.tell_habits(submitted, submissions.FUNCTIONS, submissions.METHODS)
             if self._seen.missing:
-                note_unseen_roads(run.drafts, submitted)
+                submissions.note_unseen_roads(run.drafts, submitted)
             fold_tasks(run)
         if self._agents is not None and not silent:
             seen = self._agents.arrivals
@@ -274,14 +251,14 @@ class RayDriverProbe(Probe):
         is_outer = self._is_client or {"ray.put", "ray.get"} & set(self._blind)
         inner |= set(self._blind)
         rung = "outer" if is_outer else "wrappers" if inner else "pickle"
-        return f"{rung}{told_of_tasks(self._seen)}"
+        return f"{rung}{submissions.told_of_tasks(self._seen)}"
 
     def unseen(self) -> Sequence[str]:
         """Return what this Ray or this connection hides."""
         blind = [f"{role} ({_made(role, count)})" for role, count in self._blind.items()]
         why = [_CLIENT_WHY] if self._is_client else blind
         why += self._agents.arrivals.unseen() if self._agents else []
-        return [*super().unseen(), *why, *hidden_of_tasks(self._seen)]
+        return [*super().unseen(), *why, *submissions.hidden_of_tasks(self._seen)]
 
 
 def _made(role: str, count: int) -> str:

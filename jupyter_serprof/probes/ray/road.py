@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
-from jupyter_serprof.probes.ray.agent.notes import PARTS
+from jupyter_serprof.probes.ray.agent.notes import RECORDING, WAY
 from jupyter_serprof.probes.ray.agents import Attempt, Notes, Window
 from jupyter_serprof.probes.ray.arrivals import Leg, Pulls
 
@@ -25,8 +25,6 @@ STEPS = {
     "task:store_outputs": "ray.outputs",
 }
 _WHOLE = "task::"
-#: The parts of the way of a task on its worker, as its agent calls them.
-_WAY = {"load": "ray.load", **PARTS}
 #: Between two events of Ray of which one follows the other: the second one has it, ns.
 _SEAM_NS = 2_000_000
 #: ErrorType of src/ray/protobuf/common.proto: the process is gone, not only the call failed.
@@ -118,7 +116,9 @@ class RoadMap:
             return
         submitted, first = min(times.values()), steps[0].start
         begin = max(submitted, min(first, times.get("RUNNING", first)))
-        if noted is not None or any(one.event_name.startswith(_WHOLE) for one in _events(task)):
+        if noted is not None or any(
+            one.event_name.startswith(_WHOLE) for one in task.profile_events.events
+        ):
             steps = [*_between("ray.load", begin, first), *steps]
         over = times.get("FINISHED", times.get("FAILED", steps[-1].end))
         worker = bytes(task.profile_events.component_id) or bytes(task.state_updates.worker_id)
@@ -147,7 +147,7 @@ class RoadMap:
         """Add tasks that nobody tells one by one, part after part; those side by side at once."""
         lane, at, name = self._lane(window.worker), window.start, _short(window.name)
         is_side = sum(own for _, own, *_ in window.sums.values()) > window.end - window.start
-        for step, stage in _WAY.items():
+        for step, stage in WAY.items():
             parts = {inner: one for (where, inner), one in window.sums.items() if where == step}
             took = sum(own for _, own, *_ in parts.values())
             end = window.end if is_side else at + took
@@ -199,7 +199,7 @@ class RoadMap:
         moved = self.run.wall_offset
         steps = [
             Leg(STEPS[event.event_name], event.start_time - moved, event.end_time - moved)
-            for event in _events(task)
+            for event in task.profile_events.events
             if event.event_name in STEPS
         ]
         sent = times.get("SUBMITTED_TO_WORKER", end) if death_of(task) else end
@@ -260,8 +260,9 @@ def _inside(noted: Attempt, steps: Sequence[Draft]) -> Iterator[Draft]:
         step = next((one for one in steps if one.start <= start < one.end), None)
         if step is not None:
             parent = around[-1] if around else step
+            at = step.start if stage == RECORDING else start  # it was fetched before that
             name = stage.rpartition(".")[2]
-            draft = Draft(stage, name, step.lane, start, min(end, step.end), "ray.task", parent)
+            draft = Draft(stage, name, step.lane, at, min(end, step.end), "ray.task", parent)
             draft.size_bytes = size or None
             around.append(draft)
             yield draft
@@ -283,10 +284,6 @@ def _without_seams(steps: Sequence[Leg]) -> Iterator[Leg]:
     for at, step in enumerate(steps):
         after = steps[at + 1].start if at + 1 < len(steps) else step.end
         yield step._replace(end=after if 0 < after - step.end <= _SEAM_NS else step.end)
-
-
-def _events(task: Any) -> Any:  # noqa: ANN401
-    return task.profile_events.events
 
 
 def _draft(name: str, lane: str, step: Leg, parent: Draft | None = None) -> Draft:

@@ -19,21 +19,13 @@ from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.ray import agents as _agents
+from jupyter_serprof.probes.ray import tasks
 from jupyter_serprof.probes.ray.agent.contact import Contact
 from jupyter_serprof.probes.ray.agent.copies import task_id
 from jupyter_serprof.probes.ray.agents import Agents, Notes
 from jupyter_serprof.probes.ray.alive import silent_processes
 from jupyter_serprof.probes.ray.holders import note_line
 from jupyter_serprof.probes.ray.looks import SUBMISSIONS
-from jupyter_serprof.probes.ray.tasks import (
-    MANY_TASKS,
-    Coverage,
-    Left,
-    add_task_spans,
-    are_noted,
-    settled_notes,
-    told_tasks,
-)
 
 #: The first task of each remote function of this recording.
 FUNCTIONS: weakref.WeakKeyDictionary[Any, bytes | None] = weakref.WeakKeyDictionary()
@@ -80,7 +72,7 @@ def _told(table: MutableMapping[Any, bytes | None], key: object, made: bytes | N
     """Return the task that was made, if it is one of the first, or the first of its kind."""
     is_first = table.setdefault(key, made) is made
     TOLD[0] += 1
-    return made if is_first or TOLD[0] <= MANY_TASKS else None
+    return made if is_first or TOLD[0] <= tasks.MANY_TASKS else None
 
 
 def _note_task(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -129,7 +121,7 @@ def idents_of(submitted: Iterable[Draft]) -> list[bytes | None]:
     return [one.extra for one in submitted for _ in range(one.details.get("calls", 1))]
 
 
-def told_before_leaving(recorder: Recorder, agents: Agents | None, left: Left) -> Left:
+def told_before_leaving(recorder: Recorder, agents: Agents | None, left: tasks.Left) -> tasks.Left:
     """Return what was told of tasks until now: a cluster that is left tells nothing more."""
     # Whoever waits for it is the recording, not the user's code.
     start = time.perf_counter_ns()
@@ -138,9 +130,9 @@ def told_before_leaving(recorder: Recorder, agents: Agents | None, left: Left) -
     if idents and not silent_processes():
         found = Notes()
         if agents is not None:
-            found = settled_notes(lambda: agents.notes(run), run, len(idents))
+            found = tasks.settled_notes(lambda: agents.notes(run), run, len(idents))
             agents.keep()
-        left = left if are_noted(found, idents) else told_tasks(run, idents, left)
+        left = left if tasks.are_noted(found, idents) else tasks.told_tasks(run, idents, left)
     recorder.moved_ns += time.perf_counter_ns() - start
     return left
 
@@ -149,14 +141,14 @@ def add_tasks(
     run: Page,
     submitted: Sequence[Draft],
     agents: Agents | None,
-    left: Left,
+    left: tasks.Left,
     earlier: Iterable[bytes] = (),
-) -> Coverage:
+) -> tasks.Coverage:
     """Add the road of tasks by Ray's events and the notes of the agents; say what was seen."""
     # Also of those that were submitted earlier, and waited for.
     idents = [*idents_of(submitted), *earlier]
     if agents is None:
-        return add_task_spans(run, idents, left=left)
+        return tasks.add_task_spans(run, idents, left=left)
     taken: list[Notes] = []
 
     def read() -> Notes:
@@ -165,7 +157,7 @@ def add_tasks(
 
     sent = {draft.extra: draft.end for draft in submitted if draft.extra}
     try:
-        return add_task_spans(run, idents, read, sent, left)
+        return tasks.add_task_spans(run, idents, read, sent, left)
     finally:
         run.tables += [table for notes in taken for table in task_tables(notes)]
 
@@ -187,16 +179,16 @@ def _row(name: str, count: int, stages: Mapping[str, Sequence[int]]) -> tuple[st
     return name, count, stages.get("ray.execute", _NONE)[2], *totals
 
 
-def told_of_tasks(seen: Coverage) -> str:
+def told_of_tasks(seen: tasks.Coverage) -> str:
     """Say who told of how many tasks; empty if there was none."""
     if not seen.total:
         return ""
     who = " + ".join(["agent"] * (seen.noted > 0) + ["events"] * (seen.told > 0))
-    tasks = f"{max(seen.told, seen.noted)} of {counted(seen.total, 'task')} seen"
-    return f", {who or 'driver only'}: {tasks}"
+    told = f"{max(seen.told, seen.noted)} of {counted(seen.total, 'task')} seen"
+    return f", {who or 'driver only'}: {told}"
 
 
-def hidden_of_tasks(seen: Coverage) -> list[str]:
+def hidden_of_tasks(seen: tasks.Coverage) -> list[str]:
     """Say what was not seen of tasks, and why."""
     count = seen.total - seen.noted - seen.idle
     inside = f"inside of {counted(count, 'task')}"

@@ -28,9 +28,10 @@ from jupyter_serprof.probes.ray.clocks import align, align_notes
 _PATIENCE_S, _EACH_S = 2.5, 0.000_2
 #: Ray reads its clock when the event is made, ours at the start: allow for the difference.
 _SLACK_NS = 2_000_000
-#: Of more tasks Ray's events are not read where agents noted all; but Dask names each by itself.
-MANY_TASKS, _MANY_NAMES = 10_000, 100
-_MANY = f" (of more than {MANY_TASKS:,} tasks Ray's events are not read)"
+#: Of more tasks Ray's events are not read where agents noted all; but Dask names each by itself. Of
+#: tasks that take no longer, ns, some hundreds are as many, if none waits for another one.
+MANY_TASKS, _MANY_NAMES, _HUNDREDS, _SHORT_NS = 10_000, 100, 300, 1_000_000
+_MANY = " (of many tasks Ray's events, a second late, are not read)"
 #: They come late: where what only they tell is not this part of the time or so many ns, none waits.
 _HARDLY, _LITTLE_NS = 20, 5_000_000
 _SHORT = " (less than 5 ms or a twentieth of the time: Ray's events, a second late, are not read)"
@@ -81,9 +82,9 @@ def add_task_spans(
     ``sent``: When tasks were submitted, by their ids, ns of the recorder's clock.
     ``left``: What clusters told that the run has left.
     """
-    is_many = len(submitted) > MANY_TASKS
+    is_many = len(submitted) > min(_HUNDREDS, MANY_TASKS)
     found = settled_notes(notes, run, len(submitted), _NOTES_S if is_many else _FIRST_S)
-    is_noted = are_noted(found, submitted)
+    is_noted = are_noted(found, submitted) and not _is_cold(run, found, len(submitted))
     is_short = left.tasks is None and _hardly_waited(run, found, submitted, sent)
     try:
         tasks, started = Left() if is_noted or is_short else told_tasks(run, submitted, left)
@@ -122,7 +123,8 @@ def add_task_spans(
         why = f"{missing} of {count} tasks, which had not reported when the run was frozen"
     lanes = roads.workers
     roads.nodes |= {lanes[who]: node for who, node in found.nodes.items() if who in lanes}
-    noted = _noted_count(found, mine, roads.count)
+    kept = mine.intersection(each.ident for each in found.attempts)  # of many a few
+    noted = len(kept) if found.count == len(found.attempts) else min(found.count, roads.count)
     return Coverage(why, roads.count, len(known), noted, found.troubles, roads.nodes, len(idle))
 
 
@@ -140,7 +142,16 @@ def _draw(
 
 def are_noted(found: Notes, submitted: Sequence[bytes | None]) -> bool:
     """Tell whether agents noted all of so many tasks that Ray's events are not read."""
-    return found.count >= len(submitted) > MANY_TASKS and len(found.counts) <= _MANY_NAMES
+    ran = (known[1] for (_, stage), known in found.totals.items() if stage == "ray.execute")
+    is_short = sum(ran) < _SHORT_NS * found.count and not found.is_chained
+    most = min(_HUNDREDS, MANY_TASKS) if is_short else MANY_TASKS
+    return found.count >= len(submitted) > most and len(found.counts) <= _MANY_NAMES
+
+
+def _is_cold(run: Page, found: Notes, count: int) -> bool:
+    """Tell whether hundreds of tasks waited for a worker to start, which Ray tells of each."""
+    ready = _started(run) if count <= MANY_TASKS else {}
+    return any(ready[worker][1] > run.start for worker in found.nodes.keys() & ready.keys())
 
 
 def _hardly_waited(
@@ -185,13 +196,6 @@ def settled_notes(
         if not is_late or time.monotonic() - start >= patience_s:
             return found
         time.sleep(POLL_S)
-
-
-def _noted_count(found: Notes, mine: set[bytes], count: int) -> int:
-    """Return how many of our tasks the agents noted; of many they keep a few with their ids."""
-    if found.count == len(found.attempts):
-        return len({each.ident for each in found.attempts} & mine)
-    return min(found.count, count)
 
 
 def _begun_ns(task: Any) -> int:  # noqa: ANN401

@@ -18,27 +18,7 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.machine import ATOMS, lies_inside, store_ranges
 from jupyter_serprof.model.trace import FORKED
 from jupyter_serprof.model.units import counted
-from jupyter_serprof.objects.ask import (
-    holds_objects,
-    is_a,
-    is_array,
-    is_exactly,
-    is_known,
-    is_of,
-    is_plain,
-    items_of,
-    kind_name,
-    notebook_name,
-    of_class,
-    size_bytes,
-    state_of,
-)
-from jupyter_serprof.objects.captured import (
-    blocks_its_loop,
-    captured_variables,
-    globals_written,
-    variables_of,
-)
+from jupyter_serprof.objects import ask, captured
 from jupyter_serprof.objects.labels import is_by_value
 from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE
 
@@ -92,7 +72,7 @@ def note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # 
     value = args[1] if len(args) > 1 else None
     size, way = result.total_bytes, type(result).__name__
     way = _MARKER if size < _MARKER_BYTES and way == "RawSerializedObject" else way
-    if is_exactly(value, ATOMS):  # without identity and form
+    if ask.is_exactly(value, ATOMS):  # without identity and form
         return size, way, None, type(value).__name__, ""
     try:
         identity: object = weakref.ref(_bulk_of(value, size))
@@ -100,7 +80,7 @@ def note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # 
         identity = plain_look(value, size)
         if identity and (keys := plain_keys([value], size)):
             identity = {**identity, "value_key": keys[0]}
-    return size, way, identity, kind_name(type(value)), _array_form(value)
+    return size, way, identity, ask.kind_name(type(value)), _array_form(value)
 
 
 def _bulk_of(value: Any, size: int, levels: int = 2) -> Any:  # noqa: ANN401
@@ -115,47 +95,47 @@ def _bulk_of(value: Any, size: int, levels: int = 2) -> Any:  # noqa: ANN401
 
 
 def _carried(value: object) -> Iterator[object]:
-    if is_exactly(value, _CONTAINERS):
-        yield from items_of(value, _SEEN_VALUES)
-    elif is_a(value, _MADE_ANEW) and notebook_name(value):  # the same each time
+    if ask.is_exactly(value, _CONTAINERS):
+        yield from ask.items_of(value, _SEEN_VALUES)
+    elif ask.is_a(value, _MADE_ANEW) and ask.notebook_name(value):  # the same each time
         return
-    elif is_a(value, functools.partial):
-        yield from items_of(value, _SEEN_VALUES)
-    elif is_a(value, types.MethodType):
+    elif ask.is_a(value, functools.partial):
+        yield from ask.items_of(value, _SEEN_VALUES)
+    elif ask.is_a(value, types.MethodType):
         yield value.__self__
-    elif is_a(value, types.FunctionType) and is_by_value(value):
-        yield from (one.value for one in variables_of(value))
+    elif ask.is_a(value, types.FunctionType) and is_by_value(value):
+        yield from (one.value for one in captured.variables_of(value))
 
 
 def _weight(value: object) -> int:
     """Return the bytes of an array or frame, or of those in the attributes of an object."""
-    if is_exactly(value, _CONTAINERS):  # looked into
+    if ask.is_exactly(value, _CONTAINERS):  # looked into
         return 0
-    size = size_bytes(value)
-    if size is None and is_plain(type(value)):
-        size = sum(filter(None, map(size_bytes, state_of(value).values())))
+    size = ask.size_bytes(value)
+    if size is None and ask.is_plain(type(value)):
+        size = sum(filter(None, map(ask.size_bytes, ask.state_of(value).values())))
     return size or 0
 
 
 def _array_form(value: Any) -> str:  # noqa: ANN401
     """Tell why an array or frame cannot be handed over without a copy; empty if it can."""
-    if holds_objects(value):
+    if ask.holds_objects(value):
         return "object"
-    if is_of(value, "polars", *TABLES):
+    if ask.is_of(value, "polars", *TABLES):
         return "polars"
-    return "strided" if is_array(value) and is_known(value) and not value.flags.forc else ""
+    return "strided" if ask.is_array(value) and ask.is_known(value) and not value.flags.forc else ""
 
 
 def plain_look(value: Any, size: int) -> Mapping[str, str] | None:  # noqa: ANN401
     """Return what the notebook calls a large list or dict, and what makes one block of it."""
-    if size < _NAMED_BYTES or not is_exactly(value, _CONTAINERS):
+    if size < _NAMED_BYTES or not ask.is_exactly(value, _CONTAINERS):
         return None
     sample = [] if type(value) is dict else value[:: len(value) // _SAMPLES or 1] + value[-1:]
     if any(type(type(each)) is not type for each in sample):  # which may say what its hash is
         sample = []
     kinds = {type(each) for each in sample}
     form = "np.array" if kinds and (kinds <= {int, float} or kinds == {bool}) else ""
-    if len(kinds) == 1 and is_of(sample[0], "numpy", "number", "bool_"):
+    if len(kinds) == 1 and ask.is_of(sample[0], "numpy", "number", "bool_"):
         form = "np.asarray"
     elif kinds == {str} and "pyarrow" in sys.modules:
         form = "pa.array"
@@ -163,7 +143,7 @@ def plain_look(value: Any, size: int) -> Mapping[str, str] | None:  # noqa: ANN4
         form = "pd.DataFrame"
     elif kinds in ({dict}, {tuple}, {list}) and _are_rows(sample):
         form = "columns"
-    return {"name": notebook_name(value), "block_form": form}
+    return {"name": ask.notebook_name(value), "block_form": form}
 
 
 def plain_keys(values: Sequence[object], size: int) -> list[tuple[Any, ...]]:
@@ -173,7 +153,7 @@ def plain_keys(values: Sequence[object], size: int) -> list[tuple[Any, ...]]:
     """
     lists = [one for one in values if type(one) is list and one] if size >= _NAMED_BYTES else []
     keys = ((id(one), len(one), one[0], one[-1]) for one in lists)
-    return [key for key in keys if all(is_exactly(each, ATOMS) for each in key)]
+    return [key for key in keys if all(ask.is_exactly(each, ATOMS) for each in key)]
 
 
 def _number_of(identity: Any) -> int:  # noqa: ANN401
@@ -184,7 +164,7 @@ def _number_of(identity: Any) -> int:  # noqa: ANN401
 
 def _have_the_same_keys(rows: Sequence[dict[object, object]]) -> bool:
     keys = [list(islice(row, _MOST_KEYS)) for row in rows]
-    is_text = all(is_exactly(key, (str,)) for key in chain.from_iterable(keys))
+    is_text = all(ask.is_exactly(key, (str,)) for key in chain.from_iterable(keys))
     return is_text and keys.count(keys[0]) == len(keys)
 
 
@@ -192,8 +172,8 @@ def _are_rows(sample: Sequence[Any]) -> bool:
     """Tell whether dicts of the same keys, or sequences of one length, hold plain values."""
     sizes = set(map(len, sample))
     is_alike = _have_the_same_keys(sample) if type(sample[0]) is dict else len(sizes) == 1
-    parts = chain.from_iterable(items_of(row, _MOST_KEYS) for row in sample)
-    return is_alike and all(is_exactly(part, ATOMS) for part in parts)
+    parts = chain.from_iterable(ask.items_of(row, _MOST_KEYS) for row in sample)
+    return is_alike and all(ask.is_exactly(part, ATOMS) for part in parts)
 
 
 def _complete(draft: Draft) -> None:
@@ -219,7 +199,7 @@ def _complete(draft: Draft) -> None:
         draft.details |= {"objects": count} if count >= MANY_OBJECTS else {}
     elif draft.role == "ray.export" and extra:
         function, name = extra
-        draft.details |= {"captured": captured_variables(function()), "function": name}
+        draft.details |= {"captured": captured.captured_variables(function()), "function": name}
 
 
 def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str]) -> None:
@@ -236,8 +216,8 @@ def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str])
         is_told = isinstance(identity, weakref.ref) and total >= _NAMED_BYTES
         alive = identity() if is_told else None  # type: ignore[operator]  # a reference, as asked
         if alive is not None:
-            kind = kind_name(type(alive))  # of what is in it, for a container
-            draft.details |= {"name": notebook_name(alive), "shared_type": kind}
+            kind = ask.kind_name(type(alive))  # of what is in it, for a container
+            draft.details |= {"name": ask.notebook_name(alive), "shared_type": kind}
         draft.extra = identity
 
 
@@ -348,10 +328,12 @@ def tell_habits(
         known = first.get(draft.extra)
         if isinstance(known, tuple):
             module, kind, name = known
-            remote = state_of(getattr(sys.modules.get(module), kind, None)).get("__ray_metadata__")
+            made_of = ask.state_of(getattr(sys.modules.get(module), kind, None))
+            remote = made_of.get("__ray_metadata__")
             made = getattr(remote, "modified_class", type(None))
-            draft.details |= {"blocks": name} if blocks_its_loop(of_class(made, name)) else {}
-        elif names := globals_written(function := getattr(known, "_function", None)):
+            is_blocking = captured.blocks_its_loop(ask.of_class(made, name))
+            draft.details |= {"blocks": name} if is_blocking else {}
+        elif names := captured.globals_written(function := getattr(known, "_function", None)):
             draft.details |= {"writes": names, "function": getattr(function, "__name__", "")}
 
 

@@ -2,13 +2,16 @@
 
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from threading import get_ident
 from typing import Any
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Page
 from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.recorder import active_recorders
+from jupyter_serprof.probes.ray.agent.copies import task_id
 from jupyter_serprof.probes.ray.alive import has_raylet, pending_tasks
 from jupyter_serprof.probes.ray.looks import keep_unnamed
 from jupyter_serprof.probes.ray.values import SPLIT
@@ -21,6 +24,8 @@ def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
     """Wait for the producers, then for the pull, and note both; the call follows unchanged."""
     given = dict(zip(("self", "object_refs", "timeout"), args, strict=False)) | kwargs
     timeout, references = given.get("timeout"), given.get("object_refs", ())
+    for one in EARLIER:
+        one.note(references)
     # With a timeout the waits would use up time that the call itself is promised.
     # A get of a small value needs no raylet; a wait for it does, and would end this process.
     if timeout in (None, -1) and references and _may_ask() and has_raylet():
@@ -67,6 +72,8 @@ _LONG_NS = 20_000_000
 
 def begin_get(args: Any, kwargs: Any) -> tuple[Any, Any, int]:  # noqa: ANN401
     """Note when a get began."""
+    for one in EARLIER:
+        one.note(args[1])  # as Ray gives them
     return args, kwargs, time.perf_counter_ns()
 
 
@@ -95,17 +102,46 @@ def came_from(token: Any, args: Any, kwargs: Any, result: Any) -> str | None:  #
 #: Who waits less than such a part of the time waits for nothing.
 _WAITS = frozenset(("ray.fetch", "ray.pull", "ray.restore", "ray.map", "ray.wait", "python.wait"))
 _LEAST_WAIT = 100
-#: Without an error, what these waited for is over.
-_GETS = ("get", "Worker.get_objects")
+_GETS = ("get", "Worker.get_objects")  # without an error, what these waited for is over
 
 
-def awaited_tasks(run: Page, earlier: Collection[bytes], *, is_alone: bool) -> set[bytes]:
-    """Return which tasks that were under way at the start the caller may have waited for."""
-    # Those that were over; where nothing else was submitted and a wait was given up, the rest, too.
-    here = (one for one in run.drafts if one.lane == MAIN_LANE and one.start < run.end)
-    waits = [one for one in here if one.stage in _WAITS]  # after the end it is we who wait
-    waited_ns = sum(one.end - one.start for one in waits)
-    is_open = any("error" in one.details or one.name not in _GETS for one in waits)
-    if not earlier or _LEAST_WAIT * waited_ns < run.end - run.start:
-        return set()
-    return set(earlier) - (set() if is_alone and is_open else pending_tasks())
+@dataclass(slots=True)
+class Earlier:
+    """Tasks that were under way when a recording began, and which of them its gets asked for."""
+
+    tasks: set[bytes] = field(default_factory=set)
+    got: set[bytes] = field(default_factory=set)
+
+    def note(self, references: Iterable[Any]) -> None:
+        """Note what a get asks for; of what was under way it may ask for what that takes, too."""
+        found = self.tasks.intersection(map(task_id, references))
+        if found and not self.got:
+            with suppress(Exception):  # private to Ray
+                core = sys.modules["ray._private.worker"].global_worker.core_worker
+                counts = core.get_all_reference_counts().items()
+                taken = [bytes.fromhex(one.decode()) for one, known in counts if known["submitted"]]
+                found |= self.tasks.intersection(one[:24] for one in taken)
+        self.got |= found
+
+    def awaited(
+        self, run: Page, submitted: Sequence[bytes | None], given: Iterable[Collection[bytes]]
+    ) -> set[bytes]:
+        """Return for which the caller may have waited; ``given``: objects that he sent along."""
+        # Those that were over; where nothing was submitted and a wait was given up, the rest, too.
+        here = (one for one in run.drafts if one.lane == MAIN_LANE and one.start < run.end)
+        waits = [one for one in here if one.stage in _WAITS]  # after the end it is we who wait
+        waited_ns = sum(one.end - one.start for one in waits)
+        is_open = any("error" in one.details or one.name not in _GETS for one in waits)
+        if not self.tasks or _LEAST_WAIT * waited_ns < run.end - run.start:
+            return set()
+        found = self.tasks - (set() if is_open and not submitted else pending_tasks())
+        if any(one.name not in _GETS for one in waits):
+            return found
+        # A get says what it waits for: that, what that takes, and calls before it of its actor.
+        wanted = self.got.union(one[:24] for idents in given for one in idents)
+        actors = {one[8:20] for one in (*wanted, *submitted) if one} - {b"\xff" * 12}
+        return {one for one in found if one in wanted or one[8:20] in actors}
+
+
+#: Of the recordings that run, where something was under way.
+EARLIER: list[Earlier] = []

@@ -33,7 +33,7 @@ from .hooks import (
     timed,
     without_us,
 )
-from .notes import Ledger
+from .notes import Ledger, clock
 from .post import Post
 from .watch import DOORS, WorkerMeter
 
@@ -124,8 +124,8 @@ def start(key: bytes, until_ns: int, period_s: float, began: int = 0) -> None:
     """Begin to note for a recording, in the place of one that is over.
 
     ``key``, ``until_ns``, ``period_s``: As in `Stay`.
-    ``began``: When what brought us began to be loaded, by our clock; 0 if that is nothing of the
-        user's.
+    ``began``: When what brought us began to be loaded, by our clock, before a task; 0: before none.
+        What is loaded after us is the user's.
     """
     with _LOCK:
         if not _STAY or _STAY[0].key != key:
@@ -134,7 +134,7 @@ def start(key: bytes, until_ns: int, period_s: float, began: int = 0) -> None:
                 return
             _listen(stay)
     if began:
-        load_begins(began)
+        load_begins(began, clock())
 
 
 def _listen(stay: Stay) -> None:

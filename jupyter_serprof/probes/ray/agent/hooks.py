@@ -206,8 +206,9 @@ def _begin(title: str) -> Errand | None:
     if EAR.ledger is None or "__ray_" in title:  # Ray's own, as the call that brought us
         return None
     try:
-        loading, _HERE.loading = getattr(_HERE, "loading", 0), 0
-        errand = Errand(current_id(), title.removeprefix(_TITLE), loading)
+        loading, ours = getattr(_HERE, "loading", 0), getattr(_HERE, "ours", 0)
+        _HERE.loading = _HERE.ours = 0
+        errand = Errand(current_id(), title.removeprefix(_TITLE), loading, ours)
         _ERRANDS[errand.ident] = errand
         EAR.is_async = bool(_core_worker().current_actor_is_asyncio())
         if not EAR.is_async:
@@ -272,10 +273,11 @@ def loading(original: Any) -> Any:
     return load
 
 
-def load_begins(at: int) -> None:
-    """Note for the next task of this thread when its function began to be loaded."""
-    if not getattr(_HERE, "loading", 0) and getattr(_HERE, "errand", None) is None:
-        _HERE.loading = at
+def load_begins(at: int, ours_until: int = 0) -> None:
+    """Note for the next task of this thread when its function began to be loaded, after us."""
+    if getattr(_HERE, "errand", None) is None:
+        _HERE.loading = getattr(_HERE, "loading", 0) or at
+        _HERE.ours = getattr(_HERE, "ours", 0) or ours_until
 
 
 # What happens in a task.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cache
 from heapq import heappush, heappushpop
 from operator import attrgetter
 from random import Random
@@ -33,8 +34,9 @@ _WORKER, _NAME, _LOADING, _BEGIN, _END = 1, 3, 5, 6, 9
 _LEAST_NS = 20_000
 #: Windows of a ledger, and how long the first ones are, ns: where there are more, twice as long.
 MOST_WINDOWS, _WINDOW_NS = 200, 1_000_000
-#: The parts of a way, and their stages.
+#: The parts of a way, and their stages; what is before a task where it meets us: our own way there.
 PARTS = {"arguments": "ray.arguments", "task": "ray.execute", "outputs": "ray.outputs"}
+WAY, RECORDING = {"load": "ray.load", **PARTS}, "recording"
 #: So many of the last spans may be inside of the next one.
 _INNER = 8
 #: Of both clocks at a time.
@@ -54,22 +56,25 @@ class Errand:
     )
     _told = attrgetter(*__slots__[:-2])
 
-    def __init__(self, ident: bytes, name: str, loading: int) -> None:
+    def __init__(self, ident: bytes, name: str, loading: int, ours_until: int = 0) -> None:
         self.ident, self.name, self.attempt = ident, name, 0
         #: When its function or class began to be loaded; 0: it was there.
         self.loading = loading
-        self.begin = clock()
         #: When the code of the user began, when it returned, when its results were stored.
-        self.body = self.returned = self.end = 0
+        self.begin = self.body = self.returned = self.end = 0
         self.spans: list[tuple[str, int, int, int]] = []
         self.dropped = 0
         self.sums: Sums = {}
         self.inner: list[tuple[int, int]] = []
+        if ours_until:
+            self.note(RECORDING, loading, ours_until)
+        self.begin = clock()
 
     @property
     def phase(self) -> str:
         """Which part of its way it is on."""
-        return "outputs" if self.returned else "task" if self.body else "arguments"
+        before = "arguments" if self.begin else "load"
+        return "outputs" if self.returned else "task" if self.body else before
 
     def note(self, stage: str, start: int, end: int, size: int = 0) -> None:
         """Note what it did in between: add it up without what was in others inside of it."""
@@ -102,12 +107,12 @@ class Errand:
         sums, noted = {}, self.sums
         for key, took in zip(PARTS.items(), parts):  # noqa: B905  (this is done for each task)
             sums[key] = [1, took, 0, took, took]
-        for (phase, stage), known in noted.items():
-            sums[phase, stage] = known
-            sums[phase, PARTS[phase]][1] -= known[1]
         if self.loading:
             took = self.begin - self.loading
             sums["load", "ray.load"] = [1, took, 0, took, took]
+        for (phase, stage), known in noted.items():
+            sums[phase, stage] = known
+            sums[phase, WAY[phase]][1] -= known[1]
         return sums
 
 
@@ -212,6 +217,7 @@ def bridge() -> dict[str, Any]:
     return {"bridge": of_day - (before + after) // 2, "boot": _boot()}
 
 
+@cache  # for each node and look else
 def _boot() -> str:
     """Return what names the run of the machine: processes of one run share their clock on Linux."""
     try:
