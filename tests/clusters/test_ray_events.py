@@ -384,9 +384,10 @@ def test_what_still_runs_is_not_waited_for(reads: list[list[Any]]) -> None:
     assert _executed(run) == {"over": (111, 112), "nested": (120, 200)}
 
 
-def test_a_task_whose_workers_died_was_with_them(reads: list[list[Any]]) -> None:
+@pytest.mark.parametrize("word", ["WORKER_DIED", "OUT_OF_MEMORY"])
+def test_a_task_whose_workers_died_was_with_them(reads: list[list[Any]], word: str) -> None:
     """They report nothing: it executed from when it was sent until its owner missed them."""
-    known: dict[str, Any] = {"died": "WORKER_DIED", "PENDING_ARGS_AVAIL": 110}
+    known: dict[str, Any] = {"died": word, "PENDING_ARGS_AVAIL": 110}
     tries = [
         _task(b"task", **known, SUBMITTED_TO_WORKER=sent, FAILED=sent + 4) for sent in (120, 130)
     ]
@@ -398,8 +399,8 @@ def test_a_task_whose_workers_died_was_with_them(reads: list[list[Any]]) -> None
     executed = [draft for draft in run.drafts if draft.stage == "ray.execute"]
     assert note == ""
     assert [(each.start / _MS, each.end / _MS, each.details) for each in executed] == [
-        (120, 124, {"died": "WORKER_DIED"}),
-        (130, 134, {"died": "WORKER_DIED"}),
+        (120, 124, {"died": word}),
+        (130, 134, {"died": word}),
         (141, 150, {}),
     ]
     assert len({each.lane for each in executed}) == 3
