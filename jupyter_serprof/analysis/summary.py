@@ -170,6 +170,10 @@ def _said(trace: Trace, cause: _Cause) -> str:
     part = _largest_part(trace, cause) if len({row.stage for row in cause.rows}) > 1 else ""
     threads = dask_facts.workers(trace).threads if cause.key == "dask.execute" else 0
     where = f" on 1 to {format_count(threads)} threads" if threads > 1 else ""
+    ran = Counter[str]()
+    for span in trace.spans if cause.key == "ray.execute" else ():
+        ran[span.name] += span.duration_ns * (span.stage == cause.key)
+    where += f" of `{ran.most_common(1)[0][0]}`" * (len(+ran) > 1) if ran else ""
     lost = any("scheduler did not answer" in note for note in trace.quality.notes)
     where += ", which did not answer" * (lost and cause.key == "dask.wait")
     return f"{share} {title}{where}{carried}{part}"

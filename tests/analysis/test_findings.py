@@ -19,6 +19,7 @@ from jupyter_serprof.model.units import counted
 from jupyter_serprof.objects.ask import holds_objects
 from jupyter_serprof.testing import make_trace
 
+BLOCKS = {"ray.execute": "ReadRange->MapBatches(Embed)"}
 CALLER = "client/main"
 MANY: dict[str, object] = {"small_bytes": 10**9, "objects": 10**8}
 MANY_TEXTS = {"small_bytes": 2_000_000, "objects": 100_000}
@@ -621,7 +622,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (in_turns(49, 5, 4), in_turns(50, 5, 4)),
     ],
     "ray.tiny-tasks": [
-        (small(249, 0.4), small(250, 0.4)),
+        (named(small(249, 0.4), BLOCKS), named(small(250, 0.4), BLOCKS)),
         (small(500, 0.119, 0.01), small(500, 0.12, 0.01)),
         (small(500, work_ms=0.13), small(500, work_ms=0.12)),
         (noted(249), noted(250)),
@@ -635,8 +636,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (with_actors(2, name="predict"), with_actors(2)),
         (named(with_actors(2), {"ray.submit": "ActorMethod._remote"}), with_actors(2)),
         (cold(83.3, name="Model"), cold(83.4, name="Model")),
-        (cold(49.9, 0, 99, "Model"), cold(50, 0, 99, "MapWorker(ReadRange->MapBatches(Embed))")),
-        (cold(90), cold(90, name="ServeReplica:default:Model")),
+        (cold(49.9, 0, 99, "Model"), cold(50, 0, 99, "ReadRange->MapBatches(Embed)")),
     ],
     "ray.cold-workers": [
         (cold(49.9), cold(50)),

@@ -250,11 +250,7 @@ def _is_slowed_by_pages(row: Row, trace: Trace) -> bool:
 
 Rule = Callable[[Trace], Iterable[Finding]]
 RULES: Sequence[Rule] = (
-    in_band_copy,
-    element_walk,
-    same_object_again,
-    large_capture,
-    cold_first_touch,
+    *(in_band_copy, element_walk, same_object_again, large_capture, cold_first_touch),
     ray_values.not_zero_copy,
     *pickle_findings.RULES,
     unpicklable,

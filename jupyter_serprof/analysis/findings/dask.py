@@ -253,14 +253,6 @@ def slow_construction(trace: Trace) -> Iterable[Finding]:
 
 
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
-    *dask_payload.RULES,
-    *dask_runs.RULES,
-    dask_tiny.tiny_tasks,
-    scheduler_bound,
-    many_layers,
-    main_functions,
-    scheduler_gc,
-    large_gather,
-    recompute,
-    slow_construction,
+    *(*dask_payload.RULES, *dask_runs.RULES, dask_tiny.tiny_tasks, scheduler_bound, many_layers),
+    *(main_functions, scheduler_gc, large_gather, recompute, slow_construction),
 )

@@ -376,14 +376,6 @@ def habits(trace: Trace) -> Iterable[Finding]:
 
 
 RULES = (
-    one_by_one,
-    one_task,
-    shuffle,
-    text_files,
-    small_partitions,
-    held_by_interpreter,
-    pool_start,
-    joblib_start,
-    no_worker,
-    habits,
+    *(one_by_one, one_task, shuffle, text_files, small_partitions),
+    *(held_by_interpreter, pool_start, joblib_start, no_worker, habits),
 )

@@ -272,10 +272,5 @@ def collected(
 
 
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
-    old_protocol,
-    slow_for_its_bytes,
-    gathered,
-    slice_of_a_table,
-    first_use_imports,
-    collector,
+    *(old_protocol, slow_for_its_bytes, gathered, slice_of_a_table, first_use_imports, collector),
 )

@@ -4,9 +4,11 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from jupyter_serprof.analysis.findings.dask_facts import records
 from jupyter_serprof.analysis.spans import (
+    WORDS,
     calls_of,
     count_calls,
     covered_ns,
@@ -46,8 +48,9 @@ _START = ".__init__"
 #: What making an actor takes, whatever it waits for before, and the calls that wait for it.
 _STARTING = ("ray.worker.start", "ray.load", "ray.arguments", "ray.execute")
 _AWAITED, START_SHARE = {"ray.worker.start": "ray.actor.start"}, 1 / 3
-#: How Ray Data and Ray Serve name the actors of an operator, and of a deployment.
-_OF_LIBRARIES = re.compile(r"MapWorker\((?:.*->)?(.*)\)|ServeReplica:.*:(.*)")
+#: An operator of Ray Data with a function of the user, behind those that it is fused with.
+_OPERATOR = re.compile(r"(?:.*->)?((?:Filter|FlatMap|Map\w*)\(.*\))")
+_inner = partial(_OPERATOR.sub, r"\1")
 #: How Ray asks an actor to end.
 _END = "__ray_terminate__"
 #: What only the first task of a worker pays; a process that starts, or imports, takes longer.
@@ -63,6 +66,8 @@ _CALLING = (*_GETS, "ray.submit", "ray.schedule", "ray.arguments", "ray.reply")
 #: and back on a quiet machine, is left.
 _OF_CALLS = (*_CALLING, "ray.execute", "ray.outputs", "ray.msgpack", "ray.unpack", "recording")
 _TURN_NS, _BATCH_NS = 20_000, 2_000_000
+#: Ray Data puts something for each block that it reads.
+_OF_READS = ("ray.store", "ray.msgpack", "ray.pickle")
 #: The way of a task to its worker, and back.
 _WAY = ("ray.schedule", "ray.reply")
 #: Where the time of a task goes that never ends.
@@ -183,29 +188,35 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     others_ns = sum(span.duration_ns for _, span in indexed(trace, "ray.execute")) - work_ns
     work_ns = whole(told.get(name, {}), "execute_total") or work_ns
     once, wall_ns = _paid_once(trace), max(1, trace.wall_ns)
-    call_ns = round((self_share(trace, *_CALLING) - once) * wall_ns)
+    is_block = bool(_OPERATOR.fullmatch(name))
+    calling = (*_CALLING, *_OF_READS * is_block)
+    call_ns = round((self_share(trace, *calling) - once) * wall_ns)
     if count < TINY_TASKS or call_ns < TINY_SHARE * wall_ns:
         return
     factor = max(1, min(count // lanes, _WANTED * call_ns * lanes // max(1, work_ns)))
     turns_ns = min(trace.waterfall.unaccounted_ns if trace.waterfall else 0, count * _TURN_NS)
     left_ns = (work_ns + others_ns) / lanes + call_ns / factor + _BATCH_NS
-    share = self_share(trace, *_OF_CALLS) - once + (turns_ns - left_ns) / wall_ns
+    share = self_share(trace, *_OF_CALLS, *calling) - once + (turns_ns - left_ns) / wall_ns
     if share < WORTH_SHARE:
         return
-    is_call = any(span.name == _CALL_ACTOR for _, span in indexed(trace, "ray.submit"))
+    remedy = (
+        'many = ray.remote(lambda part, f=getattr(<function>, "_function", <function>): '
+        f"[f(x) for x in part]); values = sum(ray.get([many.remote(<values>[i:i + {factor}]) "
+        f"for i in range(0, len(<values>), {factor})]), [])   # some {factor} a task"
+    )
+    if any(span.name == _CALL_ACTOR for _, span in indexed(trace, "ray.submit")):
+        remedy = ""
+    if is_block:
+        remedy = f"{WORDS}`override_num_blocks={max(lanes, count // factor)}` where it is read"
     own_ns = round(self_share(trace, "ray.execute") * wall_ns)
     shown = f"{format_ns(own_ns / count)} of it" if own_ns else "none of it"
     beside = f"; the picture shows {shown}, as calls went on meanwhile"
     yield Finding(
         "ray.tiny-tasks",
         "warn",
-        f"{format_count(count)} tasks of `{name}` are too small",
+        f"{counted(count, 'block' if is_block else 'task')} of `{_inner(name)}` are too small",
         {"tasks": count, "call_ns": call_ns, "work_ns": work_ns, "factor": factor},
-        ""
-        if is_call
-        else 'many = ray.remote(lambda part, f=getattr(<function>, "_function", <function>): '
-        "[f(x) for x in part]); values = sum(ray.get([many.remote(<values>[i:i + "
-        f"{factor}]) for i in range(0, len(<values>), {factor})]), [])   # some {factor} a task",
+        remedy,
         spans=tuple(at for at, _ in indexed(trace, "ray.submit"))[:POINTED_SPANS],
         because=f"a task takes {format_ns(call_ns / count)} to call and "
         f"{format_ns(work_ns / count)} to run{beside * (own_ns < work_ns)}",
@@ -293,12 +304,11 @@ def _slow_start(trace: Trace) -> Iterable[Finding]:
     if not took_ns or share < START_SHARE or share * wall_ns < COLD_NS:
         return
     count, init_ns = max(map(len, parts)), sum(span.duration_ns for span in parts[-1])
-    inner = _OF_LIBRARIES.sub(r"\1\2", name.removesuffix(_START))
     yield Finding(
         "ray.worker-start",
         "info",
-        f"{counted(count, 'actor')} of `{inner}` took {format_ns(took_ns / count)}"
-        f"{' each' * (count > 1)} to start",
+        f"{counted(count, 'actor')} of `{_inner(name.removesuffix(_START))}` took "
+        f"{format_ns(took_ns / count)}{' each' * (count > 1)} to start",
         {"actors": count, "took_ns": took_ns, "init_ns": init_ns},
         "",
         spans=tuple(at for at, span in steps if span.name == name),
@@ -373,11 +383,6 @@ def _outermost(trace: Trace, stages: Sequence[str]) -> list[int]:
 
 
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
-    many_puts,
-    get_in_a_loop,
-    tiny_tasks,
-    redefined_in_a_loop,
-    actors_one_by_one,
-    cold_workers,
-    workers_died,
+    *(many_puts, get_in_a_loop, tiny_tasks, redefined_in_a_loop),
+    *(actors_one_by_one, cold_workers, workers_died),
 )

@@ -282,12 +282,6 @@ def forked(trace: Trace) -> Iterable[Finding]:
 
 
 RULES = (
-    returned_put,
-    nested_get,
-    unnecessary_get,
-    too_many_objects,
-    many_arrays,
-    global_written,
-    reference_out_of_band,
-    forked,
+    *(returned_put, nested_get, unnecessary_get, too_many_objects),
+    *(many_arrays, global_written, reference_out_of_band, forked),
 )

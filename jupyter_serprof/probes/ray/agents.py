@@ -8,6 +8,7 @@ environment keeps them away. One recording beside another one of this process sh
 import itertools
 import marshal
 import os
+import re
 import sys
 import time
 from bisect import bisect_right
@@ -36,6 +37,10 @@ OFF = f"{_SWITCH}=0 keeps it away"
 _LONGEST_NS, _PERIOD_S = 3_600_000_000_000, 1.0
 #: A call of ours takes no longer, s: one of the user's waits for it.
 _RPC_S = 0.5
+
+#: From what an actor of Ray Data or Ray Serve does to its operator, or deployment.
+_OF_LIBRARIES = r"MapWorker\((.*\))\)(\.submit)?|ServeReplica:[^.]*:([^.]*)(\.handle_request\w*)?"
+of_library = partial(re.compile(_OF_LIBRARIES).sub, r"\1\3")
 
 
 @cache
@@ -127,10 +132,10 @@ class Notes:
         for _, worker, ident, name, attempt, loading, *times, spans, _, sums in told["kept"]:
             known = (loading or None, *times, spans)
             self.attempts.append(Attempt(ident, name, attempt, worker, *known))
-            self._count(name, 1, sums)
+            self._count(of_library(name), 1, sums)
         for window in itertools.starmap(Window, told["windows"]):
             self.windows.append(window)
-            self._count(window.name, window.calls, window.sums)
+            self._count(of_library(window.name), window.calls, window.sums)
 
     def _count(self, name: str, count: int, sums: Mapping[tuple[str, str], Sequence[int]]) -> None:
         self.counts[name] = self.counts.get(name, 0) + count

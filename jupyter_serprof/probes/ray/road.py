@@ -16,7 +16,7 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
 from jupyter_serprof.probes.ray.agent.notes import RECORDING, WAY
-from jupyter_serprof.probes.ray.agents import Attempt, Notes, Window
+from jupyter_serprof.probes.ray.agents import Attempt, Notes, Window, of_library
 from jupyter_serprof.probes.ray.arrivals import Leg, Pulls
 
 STEPS = {
@@ -296,11 +296,19 @@ def _draft(name: str, lane: str, step: Leg, parent: Draft | None = None) -> Draf
 
 
 def name_of(info: Any) -> str:  # noqa: ANN401
-    """Return the name of the function; of Dask on Ray, where it is one for all, Dask's own."""
-    # That of an actor's start has the class before it.
+    """Return the name of the function; of Ray Data its operator; of Dask on Ray Dask's own.
+
+    >>> from types import SimpleNamespace as Info
+    >>> name_of(Info(name="ReadRange->Map(f)", func_or_class_name="_map_task"))
+    'ReadRange->Map(f)'
+    >>> name_of(Info(name="", func_or_class_name="MapWorker(MapBatches(Model.embed)).submit"))
+    'MapBatches(Model.embed)'
+    """
+    # Both have one function for all; that of an actor's start has the class before it.
     if info.name.startswith(TASK_MARK):
         return task_prefix(info.name)
-    return _short(str(info.func_or_class_name or info.name or "task"))
+    function = "" if info.func_or_class_name == "_map_task" else info.func_or_class_name
+    return _short(str(function or info.name or "task"))
 
 
 def usual_ns(notes: Notes) -> dict[str, int]:
@@ -314,5 +322,7 @@ def usual_ns(notes: Notes) -> dict[str, int]:
 
 
 def _short(name: str) -> str:
-    parts = name.split(".")
-    return ".".join(parts[-2:]) if parts[-1] == "__init__" else parts[-1]
+    owner, _, last = (name := of_library(name)).rpartition(".")
+    if last == "__init__":
+        return f"{_short(owner)}.{last}"
+    return name if name.endswith(")") else last

@@ -42,6 +42,7 @@ _SUMMED = {
     "ray.arguments.unpickle": ("unpickle_total", "Unpickle"),
     "ray.task.get": ("get_total", "ray.get"),
     "ray.task.put": ("put_total", "ray.put"),
+    "ray.generator.out": ("out_total", "Items handed over"),
     "ray.outputs": ("outputs_total", "Outputs"),
     "ray.outputs.pickle": ("pickle_total", "Pickle"),
 }
@@ -50,6 +51,7 @@ _COLUMNS = (
     TableColumn("count", "Tasks", "count"),
     TableColumn("execute_max", "Longest", "ns"),
     *(TableColumn(key, title, "ns") for key, title in _SUMMED.values()),
+    TableColumn("out_bytes", "Bytes of items", "bytes"),
 )
 _NOTE = "each attempt that an agent noted; exact, also where few are drawn with their inside"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
@@ -63,8 +65,8 @@ def submission_places() -> list[Place]:
         submit(function, before=_agents.meet_function, after=_note_task, joins=True),
         submit(kind, before=_agents.meet_class, after=_note_actor),
         submit(method, before=_agents.meet_actor, after=_note_call, joins=True),
-        Place(f"{_MANAGER}.export", "ray.export", "ray.export", after=_note_function),
-        Place(f"{_MANAGER}.export_actor_class", "ray.export", "ray.export", after=_note_class),
+        Place(f"{_MANAGER}.export", "ray.export", "ray.export", after=_note_export),
+        Place(f"{_MANAGER}.export_actor_class", "ray.export", "ray.export", after=_note_export),
     ]
 
 
@@ -95,19 +97,12 @@ def _note_call(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa:
     return _told(METHODS, kind, made) if kind else made
 
 
-def _note_function(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    _agents.met(Contact.function_published, args[1])
-    return _named(args[1])
-
-
-def _note_class(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    _agents.met(Contact.class_published)
-    return _named(args[1])
-
-
-def _named(exported: Any) -> tuple[weakref.ref[Any], str]:  # noqa: ANN401
-    name = getattr(exported, "_function_name", None) or getattr(exported, "__name__", "")
-    return weakref.ref(exported), str(name).rpartition(".")[2]
+def _note_export(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    """Note what was published: a remote function, or the class of an actor."""
+    one, is_class = args[1], isinstance(args[1], type)
+    _agents.met(*((Contact.class_published,) if is_class else (Contact.function_published, one)))
+    name = one.__name__ if is_class else one._function_name  # noqa: SLF001  (Ray's)
+    return weakref.ref(one), str(name).rpartition(".")[2]
 
 
 def is_submission(draft: Draft) -> bool:
@@ -174,9 +169,12 @@ def task_tables(notes: Notes) -> Iterator[Table]:
     yield Table("ray.tasks", "Tasks by function", _COLUMNS, tuple(rows), _NOTE)
 
 
-def _row(name: str, count: int, stages: Mapping[str, Sequence[int]]) -> tuple[str | int, ...]:
+def _row(
+    name: str, count: int, stages: Mapping[str, Sequence[int]]
+) -> tuple[str | int | None, ...]:
     totals = [stages.get(stage, _NONE)[1] for stage in _SUMMED]
-    return name, count, stages.get("ray.execute", _NONE)[2], *totals
+    size = stages.get("ray.generator.out", _NONE)[3] or None  # of methods of actors nobody knows
+    return name, count, stages.get("ray.execute", _NONE)[2], *totals, size
 
 
 def told_of_tasks(seen: tasks.Coverage) -> str:

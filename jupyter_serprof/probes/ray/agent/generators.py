@@ -40,8 +40,14 @@ def stepped(original: Any) -> Any:
                     step = functools.partial(items.send, (yield item))
                 except Exception as error:  # what is thrown into it is for the user's code
                     step = functools.partial(items.throw, error)
-                note("out", start)
+                note("out", start, functools.partial(_size_of, item))
         finally:
             items.close()
 
     return steps
+
+
+def _size_of(item: Any) -> int:
+    """Return the bytes of an array or a table, 0 of what else it is."""
+    is_known = type(item).__module__.partition(".")[0] in {"numpy", "pyarrow"}
+    return int(item.nbytes) if is_known else 0
