@@ -29,8 +29,8 @@ describe("a trace", () => {
   it("is led by its sentence, the remedy and two facts; the others are in Details", () => {
     const trace = sampleTrace();
     const facts = [...(trace.summary?.facts ?? []).slice(0, 1), "2 workers busy", "ray 2.60.0"];
-    trace.summary = { headline: "90 % is Store of `a`, b` aside", facts };
-    expect(draw(trace).querySelector(".jsp-headline code")).toBeNull();
+    trace.summary = { headline: "90 % is Store of `a`, b` aside" };
+    expect(draw(trace).querySelector(".jsp-headline code, .jsp-facts")).toBeNull();
     view?.destroy();
     trace.summary = { headline: "90 % is Store of `a[0]`", facts };
     const root = draw(trace);

@@ -39,8 +39,8 @@ export function headlineOf(text: string): HTMLElement {
 
 /** Python writes the facts; a document without them still says when and with what it was recorded. */
 function factsOf(doc: SerprofDocument): string[] {
-  if (doc.summary?.facts !== undefined) {
-    return [...doc.summary.facts];
+  if (doc.summary != null) {
+    return [...(doc.summary.facts ?? [])];
   }
   const probes = (doc.quality?.probes ?? []).filter(({ version }) => version != null);
   const recorded = `recorded ${moment(doc.started)}`;
