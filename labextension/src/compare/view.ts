@@ -111,7 +111,7 @@ function bodyOf(scene: Scene, changes: readonly Change[]): HTMLElement {
 
 function runOf({ cold, size_bytes, variant }: Change): string {
   const texts = [
-    variant ?? "",
+    variant === "code" ? "" : (variant ?? ""),
     size_bytes == null ? "" : format.bytes(size_bytes),
     cold == null ? "" : cold ? "cold" : "warm",
   ];
