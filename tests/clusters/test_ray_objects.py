@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,15 +88,14 @@ def _inside() -> tuple[dict[str, object], str, str]:
 
 
 def _attribute() -> tuple[dict[str, object], str, str]:
-    job = type("Job", (), {})()
-    job.parts = {"a": (ray.put(_array()),)}
+    job, ref = type("Job", (), {})(), ray.put(_array())
+    job.parts = defaultdict(list, a=partial(print, lambda: ref))
     return {"job": job}, "by variable job", "del job"
 
 
 def _both() -> tuple[dict[str, object], str, str]:
     ref = ray.put(_array())
-    named = "by variable ref and by value arr"
-    return {"ref": ref, "arr": ray.get(ref)}, named, "del arr, ref"
+    return {"ref": ref, "arr": ray.get(ref)}, "by variable ref and by value arr", "del arr, ref"
 
 
 @pytest.mark.parametrize("make", [_list, _value, _values, _inside, _attribute, _both])
@@ -168,8 +169,7 @@ def test_a_loop_of_puts_and_gets_keeps_its_last_turn() -> None:
         ray.get(ref)
     reasons = {"by variable data": (1, "del data"), "by variable ref": (1, "del ref")}
 
-    names = {"data": data, "ref": ref}
-    document = _told(names, lambda told: _kept(told) == reasons)
+    document = _told({"data": data, "ref": ref}, lambda told: _kept(told) == reasons)
 
     assert _kept(document) == reasons
     assert _row(document, "data")["nodes"] == "this node"

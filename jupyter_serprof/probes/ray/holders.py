@@ -8,14 +8,15 @@ import re
 import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
-from types import FrameType
+from types import FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from jupyter_serprof.capture.machine import buffers_of, lies_inside, store_ranges
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import code_text
-from jupyter_serprof.objects.ask import is_array, is_exactly, is_known, kind_module, state_of
+from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.walk import is_small_atom, parts_of
 from jupyter_serprof.probes.ray import stores
 from jupyter_serprof.probes.ray.stores import TASK_BYTES, Census, Holding, number_of
@@ -29,14 +30,16 @@ REASONS = {
     "argument": ("as argument of {}", "as argument of a task", "it goes when the task is over"),
     "inside": ("inside {}", "inside another object", "it goes with what it is inside of"),
     "worker": ("by a worker of {}", "by a worker", "a task there, or a global that one left"),
-    "here": ("", "by this program", "no variable: a local, an attribute, or a shown error"),
+    "here": ("", "by this program", "no variable: a local, a class, a generator, a shown error"),
     "program": ("", "by another program", ""),
     "nobody": ("", "by nobody", "it is about to go"),
 }
 _ORDER = list(REASONS)
 #: Of variables, what is looked at, and how deep.
 _MOST_PARTS, _DEEPEST = 300_000, 5
-_CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+_CONTAINERS = (list, tuple, dict, set, frozenset, deque, partial, FunctionType, MethodType)
+#: What a function reads and what a class has does not go with a variable of it.
+_ELSEWHERE = (".<global", ".__class__")
 #: What IPython keeps of outputs beside ``Out``, and of what was typed.
 _SHELL = re.compile(r"_+|_i+|_i?\d+|_[iod]h|In|exit|quit|get_ipython")
 _TOP = re.compile(r"Out\[\d+\]|\w+|")
@@ -119,14 +122,15 @@ class Variables:
                 self.paths[bytes(value.binary())].append(path)
             elif not is_small_atom(value) and not (depth and id(value) in seen):
                 seen.add(id(value))
-                if is_known(value) and not is_exactly(value, _CONTAINERS):
+                if ask.is_known(value) and not ask.is_a(value, _CONTAINERS):
                     self._add_value(path, value, ranges)
                 elif depth < _DEEPEST and _is_open(value):
-                    parts = parts_of(value, takes_functions=False)
-                    waiting.extend((path + step, part, depth + 1) for step, part in parts)
+                    parts = parts_of(value, takes_functions=True)
+                    mine = (one for one in parts if not one[0].startswith(_ELSEWHERE))
+                    waiting.extend((path + step, part, depth + 1) for step, part in mine)
 
     def _add_value(self, path: str, value: Any, ranges: Sequence[tuple[int, int]]) -> None:  # noqa: ANN401
-        while is_array(value) and is_array(value.base):
+        while ask.is_array(value) and ask.is_array(value.base):
             value = value.base
         buffers = buffers_of(value) if ranges else []
         if lies_inside(buffers, ranges):
@@ -154,10 +158,9 @@ class Variables:
 
 
 def _is_open(value: object) -> bool:
-    """Tell whether references can be inside: a container, or an object of a class of the user."""
-    library = kind_module(type(value)).partition(".")[0]
-    is_open = not isinstance(value, type) and library not in {*_OURS, "IPython"}
-    return is_exactly(value, _CONTAINERS) or (is_open and bool(state_of(value)))
+    """Tell whether references can be inside: a container, a function, or an object of the user."""
+    library = ask.kind_module(type(value)).partition(".")[0]
+    return not isinstance(value, type) and library not in {*_OURS, "IPython"}
 
 
 def _top(path: str) -> str:
