@@ -114,12 +114,13 @@ def _recorded(trace: Trace, waterfall: Waterfall) -> str:
     causes = [one.share for one in trace.findings[:1] if is_cause(one)]
     calls = (number(trace.spans[-1], "calls") or 0) if trace.spans else 0
     workers = len({s.lane for s in trace.spans if s.stage == RECORDING and s.duration_ns})
-    is_much = calls >= _MANY_CALLS or workers > 0
-    if not is_much or share < CAUSE_SHARE or any((one or 1.0) > share for one in causes):
+    much = workers or calls >= _MANY_CALLS or "ActorMethod._remote" in {s.name for s in trace.spans}
+    if not much or share < CAUSE_SHARE or any((one or 1.0) > share for one in causes):
         return ""
     pickles = (number(span, "calls") or 1 for span in trace.spans if span.stage == "pickle.dumps")
     what = counted(calls, "short pickle" if 2 * sum(pickles) > calls else "short call")
-    what = what if calls >= _MANY_CALLS else f"first tasks on {counted(workers, 'worker')}"
+    first = f"tasks on {counted(workers, 'worker')}" if workers else "calls of actors"
+    what = what if calls >= _MANY_CALLS else f"first {first}"
     bare = f"unrecorded {format_ns(trace.wall_ns - own_ns)} at most"
     return f"{format_share(share, decimals=0)} is the recording of {what}, {bare}"
 

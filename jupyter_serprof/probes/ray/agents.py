@@ -32,7 +32,6 @@ from jupyter_serprof.probes.shipping import Shipped, shipped
 #: Each module after those that it imports.
 _PARTS = ("", "notes", "contact", "post", "hooks", "generators", "copies", "meter", "watch")
 _SWITCH = "SERPROF_RAY_AGENT"
-OFF = f"{_SWITCH}=0 keeps it away"
 #: No recording lasts longer for the agents, ns; its end is looked for so often, s.
 _LONGEST_NS, _PERIOD_S = 3_600_000_000_000, 1.0
 #: A call of ours takes no longer, s: one of the user's waits for it.
@@ -173,7 +172,7 @@ class Agents:
         self._lock = Lock()
         self._taken: dict[bytes, list[tuple[bytes, bytes]]] = {}
         self._is_off = os.environ.get(_SWITCH, "") == "0"
-        self.troubles = [OFF] * self._is_off
+        self.troubles = [f"{_SWITCH}=0 keeps it away"] * self._is_off
 
     def contact(self) -> Contact | None:
         """Return the contact to the cluster that this process is connected to now, if any."""
