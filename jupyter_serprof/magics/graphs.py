@@ -78,14 +78,8 @@ def _repeat(typed: Typed, code: Code) -> None:
             is_statement=not code.is_expression,
             typed=options.code,
         )
-    try:
-        with api.told(typed.tell):
-            runs.run_once()
-    except BaseException:
-        if runs.partial is not None:
-            typed.finish_failed(runs.partial)
-        typed.live.close()
-        raise
+    with typed.telling(lambda _: runs.partial), api.told(typed.tell):
+        runs.run_once()
     run.measure(typed, runs, before)
 
 
@@ -146,15 +140,18 @@ def _run_expression(typed: Typed, code: Code) -> None:
             held.append(value)  # until it is opened
         return value
 
-    stages = api.GraphStages(call, options.title, options.compute, options.timeout, options.detail)
+    how = options.compute, options.timeout, options.detail
+    with typed.told():
+        stages = api.GraphStages(call, options.title, *how)
     trace = run.run_once(typed, stages, lambda: stages.has_spans)
-    typed.finish(api.blame_graph(trace, held.pop()) if options.blame else trace)
+    typed.finish(api.blame_graph(trace, held.pop(), typed.tell) if options.blame else trace)
 
 
 def _run_statement(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options = typed.options
-    recording = api.stage_recording(options.title, detail=options.detail, blame=options.blame)
+    with typed.told():
+        recording = api.stage_recording(options.title, detail=options.detail, blame=options.blame)
     recording.live = typed.tell
     with (
         typed.telling(lambda error: api.explained(recording.trace, "", error), recording),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof import api
@@ -165,15 +166,10 @@ def measure(
     live, options = typed.live, typed.options
     if before is not None:
         experiment = api.Against(before, experiment, options.named)
-    try:
+    has_any = lambda _: bool(experiment.document.points)  # noqa: E731
+    with typed.telling(lambda _: experiment.document, is_worth=has_any):
         show = live.show if live.is_seen and not options.quiet else None
         document = api.run(experiment, show, live=typed.tell)
-    except BaseException as error:
-        known = experiment.document
-        if known.points or isinstance(error, KeyboardInterrupt):
-            typed.finish_failed(known)
-        live.close()
-        raise
     typed.finish(document)
     limit = options.fail_above
     if limit is not None and (said := api.check_limit(document.comparison, limit, document)):
@@ -186,18 +182,16 @@ def swept_code(typed: Typed, wanted: Range) -> Callable[[float], object]:
     Raises ``UsageError``: For a syntax error, and for a statement.
     """
 
+    @cache
     def compiled(size: float) -> Code:
         # Names of its own: nothing in the user's namespace has to be put back afterwards.
         return replace(typed, local_ns={**(typed.local_ns or {}), wanted.name: size}).compiled()
 
     compiled(0)  # what is wrong with it is said before anything runs
-    calls: dict[float, Callable[[], object]] = {}
 
     def call(size: float) -> object:
         __tracebackhide__ = True
-        if size not in calls:
-            calls[size] = compiled(size).call
-        return calls[size]()
+        return compiled(size).call()
 
     return call
 
@@ -221,14 +215,9 @@ def run_once(
 ) -> Trace:
     """Run an experiment of one run; after an error finish what there is, if it is worth it."""
     __tracebackhide__ = True
-    try:
+    has_any = lambda error: is_worth() and not isinstance(error, UsageError)  # noqa: E731
+    with typed.telling(lambda _: experiment.document, is_worth=has_any):
         return api.run(experiment, live=typed.tell)
-    except BaseException as error:
-        is_ours = isinstance(error, UsageError)
-        if not is_ours and (is_worth() or isinstance(error, KeyboardInterrupt)):
-            typed.finish_failed(experiment.document)
-        typed.live.close()
-        raise
 
 
 def _blame(typed: Typed, code: Code) -> None:

@@ -110,10 +110,11 @@ class Typed:
     @contextmanager
     def telling(
         self,
-        document: Callable[[BaseException], Trace | Sweep],
+        document: Callable[[BaseException], Trace | Sweep | None],
         recording: Any = None,  # noqa: ANN401  (a Recording; magics import no layer below the API)
+        is_worth: Callable[[BaseException], bool] = lambda _: True,
     ) -> Iterator[None]:
-        """After an error finish what there is; of a recording only if it has anything.
+        """After an error finish what there is, if it is worth it; a recording if it has any.
 
         A wait that was given up is an answer, also where nothing was serialized.
         """
@@ -122,8 +123,8 @@ class Typed:
         except BaseException as error:
             if recording is not None:
                 recording.stop(type(error))  # Ctrl-C may have come where its block ended
-            is_worth = recording is None or recording.has_spans
-            if is_worth or isinstance(error, KeyboardInterrupt):
+            has_any = is_worth(error) if recording is None else recording.has_spans
+            if has_any or isinstance(error, KeyboardInterrupt):
                 made = None
                 with suppress(SerprofError):  # it was stopped before it began
                     made = document(error)
@@ -138,7 +139,7 @@ def tried(typed: Typed, recording: Any, trace: Trace) -> Trace:  # noqa: ANN401 
     from jupyter_serprof import api
 
     try:
-        return api.try_code(trace, recording.sent, typed.names)
+        return api.try_code(trace, recording.sent, typed.names, typed.tell)
     except KeyboardInterrupt:
         notes = (*trace.quality.notes, "trying remedies was interrupted before it began")
         return replace(trace, quality=replace(trace.quality, notes=notes))

@@ -16,7 +16,8 @@ from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.experiments.blame.descent import Descent
 from jupyter_serprof.experiments.blame.keeper import Crossed, KeepingRecording
 from jupyter_serprof.experiments.blame.tree import INTERRUPTED, anatomy_of
-from jupyter_serprof.experiments.engine.experiment import Once, Steps
+from jupyter_serprof.experiments.engine.experiment import Once, Progress, Steps
+from jupyter_serprof.experiments.engine.live import Told, told
 from jupyter_serprof.experiments.engine.order import BLAME_S, check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
@@ -98,6 +99,8 @@ class BlameRun(Once):
     An `Experiment` of one run: an interrupt leaves what is known in `document`.
     """
 
+    what = property(lambda self: _far([self._blame], 1))
+
     def __init__(
         self, value: object, name: str = "it", budget_s: float = BLAME_S, *, detail: bool = False
     ) -> None:
@@ -146,16 +149,16 @@ class BlamingRecording(KeepingRecording):
         # An interrupt ends the anatomies, not the document: the block itself has ended.
         if self._blamed is None:
             trace = super().trace
-            anatomies, told = crossed_anatomies(self.sent), self._told()
+            anatomies, said = crossed_anatomies(self.sent, self.live), self._said()
             self.let_go()
             notes = [] if anatomies else ["nothing crossed that could be opened"]
             if trace.summary and anatomies:
-                facts = (*told, *trace.summary.facts)
+                facts = (*said, *trace.summary.facts)
                 trace = replace(trace, summary=replace(trace.summary, facts=facts))
             self._blamed = with_anatomies(trace, anatomies, notes)
         return self._blamed
 
-    def _told(self) -> list[str]:
+    def _said(self) -> list[str]:
         counts, met = [one.ways.total() for one in self.sent], sum(self.met_bytes)
         opened = sum(one.size_bytes * n for one, n in zip(self.sent, counts, strict=True))
         pickles = f"{sum(counts)} of {counted(len(self.met_bytes), 'pickle')}"
@@ -163,14 +166,14 @@ class BlamingRecording(KeepingRecording):
         return [said] if 2 * opened < met else []
 
 
-def crossed_anatomies(crossed: Sequence[Crossed]) -> list[Anatomy]:
+def crossed_anatomies(crossed: Sequence[Crossed], live: Told | None = None) -> list[Anatomy]:
     """Return the anatomies of what crossed, each object once; notes tell how often it crossed."""
     # What turns out to be next to nothing beside the others is left out.
     opened: dict[int, tuple[object, Crossed]] = {}
     for one in crossed:
         value = one.value if notebook_name(one.value) else one.holder
         opened.setdefault(id(value), (value, one))
-    anatomies = anatomies_of([value for value, _ in opened.values()])
+    anatomies = anatomies_of([value for value, _ in opened.values()], live=live)
     least = _WORTH_SHARE * max((anatomy.total_bytes for anatomy in anatomies), default=0)
     return [
         replace(anatomy, notes=(*_repeated(anatomy, one), *anatomy.notes))
@@ -194,18 +197,26 @@ def _repeated(anatomy: Anatomy, crossed: Crossed) -> list[str]:
     return [f"{anatomy.name}{_PICKLED}{words}" for words in told]
 
 
-def anatomies_of(values: Sequence[object], names: Sequence[str] = ()) -> list[Anatomy]:
+def anatomies_of(
+    values: Sequence[object], names: Sequence[str] = (), live: Told | None = None
+) -> list[Anatomy]:
     """Return the anatomies of several values; an interrupt ends the last one early."""
-    made = []
-    for at, value in enumerate(values):
-        name = names[at] if names else name_of(value)
-        blame = Blame(value, name, BLAME_S / len(values))
-        with suppress(KeyboardInterrupt, SystemExit):  # of us; of a property of the user
-            blame.run()
-        made.append(blame.anatomy())
-        if blame.was_interrupted:
-            break
+    made, begun = list[Anatomy](), list[Blame]()
+    with told(live, lambda: Progress(0, 1, what=_far(begun, len(values)))):
+        for at, value in enumerate(values):
+            name = names[at] if names else name_of(value)
+            begun.append(blame := Blame(value, name, BLAME_S / len(values)))
+            with suppress(KeyboardInterrupt, SystemExit):  # of us; of a property of the user
+                blame.run()
+            made.append(blame.anatomy())
+            if blame.was_interrupted:
+                break
     return made
+
+
+def _far(begun: Sequence[Blame], count: int) -> str:
+    of = f"parts of object {len(begun)} of {count}" if count > 1 else "its parts"
+    return f"Measuring {of}, pickle {begun[-1].pickled if begun else 0}"
 
 
 def name_of(value: object) -> str:
@@ -252,15 +263,17 @@ _HASH = re.compile(
 )
 
 
-def blame_graph(trace: Trace, value: object) -> Trace:
+def blame_graph(trace: Trace, value: object, live: Told | None = None) -> Trace:
     """Return the trace of a computation with the anatomies of what its graph embeds.
 
     ``value``: A Dask collection, or several. Its graph is neither changed nor materialized.
+    ``live``: Called from another thread with what is known meanwhile.
     """
     collections = collections_in(value)
-    found = [one for collection in collections for one in _embedded(collection)]
+    with told(live, lambda: Progress(0, 1, what="Looking for large objects in the graph")):
+        found = [one for collection in collections for one in _embedded(collection)]
     largest = sorted(found, key=lambda one: -one.size_bytes)[:3]
-    anatomies = anatomies_of([one.value for one in largest], list(map(_place, largest)))
+    anatomies = anatomies_of([one.value for one in largest], list(map(_place, largest)), live)
     none = f"the graph embeds no object of {LARGE_BYTES:,} bytes or more: nothing to open"
     if not collections:
         none = "--blame opens what a Dask collection embeds, and there is none to open"

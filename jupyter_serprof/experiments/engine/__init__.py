@@ -8,7 +8,7 @@ In: an `Experiment`. Out: its document, as far as it came.
 >>> begun = trip.steps()
 >>> next(begun)
 >>> trip.progress
-Progress(done=1, left=0, left_s=None, bound='', is_alike=True)
+Progress(done=1, left=0, left_s=None, bound='', is_alike=True, what='')
 >>> begun.close()
 >>> [(point.repeat, point.cold) for point in run(trip).points]
 [(0, True), (1, False), (2, False), (3, False)]

@@ -34,6 +34,7 @@ class Progress:
     ``left_s``: How long those will take, s; None where unknown.
     ``bound``: Up to which size the memory reaches, in words; "" where unknown.
     ``is_alike``: Whether points that will come take as long as those before.
+    ``what``: What is done now, in words; "" where the recording of a run tells it.
     """
 
     done: int
@@ -41,6 +42,7 @@ class Progress:
     left_s: float | None = None
     bound: str = ""
     is_alike: bool = True
+    what: str = ""
 
 
 class Experiment(Protocol[Made_co]):
@@ -69,12 +71,12 @@ class Experiment(Protocol[Made_co]):
 class Once:
     """What is measured in one run; begun anew after an interrupt."""
 
-    is_done = False
+    is_done, what = False, ""
 
     @property
     def progress(self) -> Progress:
         """How far it is."""
-        return Progress(int(self.is_done), int(not self.is_done))
+        return Progress(int(self.is_done), int(not self.is_done), what=self.what)
 
 
 @dataclass(slots=True)

@@ -150,6 +150,7 @@ class Ticker:
 def of_runs(progress: Progress, facts: LiveFacts) -> LiveFacts:
     """Return how far all runs are; before more than one is known, how far the first one is."""
     if not progress.done and progress.left <= 1:
+        facts = replace(facts, title=facts.title or progress.what)
         return facts if progress.left else replace(facts, share=None)
     done, left_s = progress.done, progress.left_s
     # While it runs there is more to come: nothing left to plan is an unknown number.
@@ -158,7 +159,7 @@ def of_runs(progress: Progress, facts: LiveFacts) -> LiveFacts:
     is_early = left_s is None or (share or 0.0) < _FROM_SHARE
     left = None if is_early or left_s is None else (_SOONER * left_s, _LATER * left_s)
     guessed = 0.0 if progress.is_alike else 1.0
-    return LiveFacts("", "", done, total, "run", 0.0, share, left, facts.why, guessed)
+    return LiveFacts("", progress.what, done, total, "run", 0.0, share, left, facts.why, guessed)
 
 
 @contextmanager

@@ -10,7 +10,9 @@ from dataclasses import replace
 
 from jupyter_serprof.experiments.blame.keeper import Crossed
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
+from jupyter_serprof.experiments.engine.live import Told, told
 from jupyter_serprof.experiments.engine.order import TRIALS
+from jupyter_serprof.experiments.remedies.trial import TRYING
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, shortened
@@ -59,8 +61,14 @@ class CodeTryout:
     @property
     def progress(self) -> Progress:
         """How far it is, over all values: a recording is one point."""
+        return replace(self.trips, done=min(1, self.trips.done))
+
+    @property
+    def trips(self) -> Progress:
+        """How far the trials of all values are."""
         of_each = [tryout.progress for _, tryout in self._tryouts]
-        return Progress(int(any(one.done for one in of_each)), sum(one.left for one in of_each))
+        done, left = sum(one.done for one in of_each), sum(one.left for one in of_each)
+        return Progress(done, left, what=TRYING)
 
     @property
     def document(self) -> Trace:
@@ -82,12 +90,16 @@ class CodeTryout:
 
 
 def try_code(
-    trace: Trace, sent: Sequence[Crossed], namespace: Mapping[str, object], **budget: float
+    trace: Trace,
+    sent: Sequence[Crossed],
+    namespace: Mapping[str, object],
+    live: Told | None = None,
+    **budget: float,
 ) -> Trace:
     """Return the trace with its findings measured on the values that crossed in it."""
     # An interrupt ends the trials, not the document: what was measured stays, and it is told.
     tryout = CodeTryout(trace, sent, namespace, **budget)
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), told(live, lambda: tryout.trips):
         run(tryout)
     return tryout.document
 

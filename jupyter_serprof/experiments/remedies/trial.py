@@ -22,7 +22,7 @@ from jupyter_serprof.objects.equality import Witness, differences, same_value
 
 #: What is shorter is run several times within one measurement.
 _SHORT_NS = 200_000
-_MOST_LOOPS = 500
+_MOST_LOOPS, TRYING = 500, "Trying remedies"
 
 Send = Callable[[object], Trip]
 Call = Callable[[], Trip]
@@ -184,7 +184,7 @@ class Trials:
     def progress(self) -> Progress:
         """How far it is; a remedy that is left takes a first trip and a pair at least."""
         left = 0 if self.is_done else len(self._found or ()) - self._begun
-        return Progress(count_points(self._begun_trials), 2 * 2 * left)
+        return Progress(count_points(self._begun_trials), 2 * 2 * left, what=TRYING)
 
     @property
     def document(self) -> Sweep:

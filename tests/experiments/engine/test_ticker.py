@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 from jupyter_serprof import api
 from jupyter_serprof.capture.stacks import stack_of
+from jupyter_serprof.experiments.blame.recording import anatomies_of
 from jupyter_serprof.experiments.engine import live
 from jupyter_serprof.experiments.engine.experiment import Progress
 from jupyter_serprof.experiments.engine.live import Outlook, Ticker
@@ -170,6 +171,24 @@ def test_a_bar_of_runs_is_that_of_all_of_them(runs: list[list[float]], is_known:
         assert len(runs) == 1 or (shares[-1] or 0) <= (at + 1) / len(runs)
 
     assert sorted(filter(None, shares)) == [*filter(None, shares)]
+
+
+def test_what_is_done_behind_a_run_is_told(told: Told) -> None:
+    """Which object is opened, by how many pickles; how many trips remedies have made."""
+
+    def wait(*_: object) -> tuple[type[int], tuple[()]]:
+        told.has_come.clear()
+        assert told.has_come.wait(30)
+        return int, ()
+
+    slow = type("Slow", (), {"__reduce__": wait})()
+    anatomies_of([0, slow], live=told)
+    with live.told(told, lambda: Progress(3, 5, what="Trying remedies")):
+        wait()
+
+    said = "\n".join(map(str, told))
+    assert "Measuring parts of object 2 of 2, pickle 1, 0." in said
+    assert "Trying remedies: 3 of 8 runs, 0." in said
 
 
 def test_of_runs_that_differ_nobody_knows_how_long_they_take(told: Told) -> None:
