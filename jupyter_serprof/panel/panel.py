@@ -10,8 +10,8 @@ from jupyter_serprof.model.units import counted, format_ns
 from jupyter_serprof.panel import runner as states
 from jupyter_serprof.panel.choice import LABEL, WRAPS, Choice, Widgets
 from jupyter_serprof.panel.runner import Job, KernelTurns, Offer, Runner, Words
-from jupyter_serprof.views.notebook.bundle import bundle, display
-from jupyter_serprof.views.notebook.widget import widget_for
+from jupyter_serprof.views.notebook.bundle import bundle
+from jupyter_serprof.views.notebook.widget import display, widget_for
 
 Keep = Callable[[Document, Callable[[Document], bool]], object]
 #: JupyterLab shows the text in such an output as soon as its widgets have no kernel.

@@ -25,11 +25,19 @@ load(0).compute()
 delayed(sum)([load(x) for x in range(10)]).compute()
 print('after')"""
 SLEEPS = "%%serprof\npickle.dumps([1])\ntime.sleep(300)"
+GROWS = "%serprof --sweep n=1:4:4 (pickle.dumps(n), time.sleep(n > 2 and 300 or 0.6))"
 LATE = "%%serprof\npickle.dumps([1])\ntime.sleep(8)\nprint('late')"
 CLEARED = "%%serprof\npickle.dumps([1])\ntime.sleep(4)\nprint('after')\n'a value'"
 OUTPUTS = (
     """() => globalThis.jupyterapp.shell.currentWidget.content.widgets[1].model.outputs.toJSON()"""
 )
+
+#: Of the headline and the summary bar of a picture.
+BOXES = """(root) => [".jsp-headline", ".jsp-summary"].map((one) => {
+  const box = document.querySelector(`${root} ${one}`).getBoundingClientRect();
+  return [box.x, box.y, box.width, box.height].map(Math.round); })"""
+
+FACT_IS_NEW = "(old) => document.querySelector('.jsp-facts span').textContent !== old"
 
 #: Not waited for.
 _COMMAND = "() => {{ globalThis.jupyterapp.commands.execute('{}'); }}"
@@ -53,9 +61,11 @@ def test_a_line_grows_while_the_cell_waits_and_becomes_the_picture(
     page.evaluate(RUN)
     page.locator(".jp-OutputArea-output", has_text=" of 12 tasks").first.wait_for()
     screen.shoot("-line")
+    line = page.evaluate(BOXES, ".jsp-live")
     screen.drawn()
     screen.shoot("-picture")
 
+    assert line == page.evaluate(BOXES, ".jsp-root")
     outputs = page.evaluate(OUTPUTS)
     assert [MIME_TYPE in one.get("data", {}) for one in outputs] == [False, True, False]
 
@@ -73,18 +83,26 @@ def waiting(screen: Screen, jupyter: str, path: Path, code: str) -> tuple[Page, 
     return page, stop
 
 
+@pytest.mark.parametrize("code", [SLEEPS, GROWS])
 @pytest.mark.parametrize("host", ["lab", "notebook"])
-def test_stop_beside_the_line_interrupts_the_kernel(
-    screen: Screen, jupyter: str, jupyter_root: Path, host: str
+def test_stop_interrupts_the_kernel(
+    screen: Screen, jupyter: str, jupyter_root: Path, host: str, code: str
 ) -> None:
     """A click is heard while the thread of the cells is blocked; what was measured is drawn."""
-    page, stop = waiting(screen, jupyter, jupyter_root / f"stops-{host}.ipynb", SLEEPS)
+    page, stop = waiting(screen, jupyter, jupyter_root / f"stops-{host}-{len(code)}.ipynb", code)
+    if code == GROWS:  # beside the picture, which says on how far it is
+        page.locator(".jsp-stop").wait_for()
+        said = page.locator(".jsp-facts span").first.inner_text()
+        page.wait_for_function(FACT_IS_NEW, arg=said)
+        assert " runs, " in said
 
     screen.shoot("-line")
     stop.click(delay=100)
+    stop.wait_for(state="hidden")
     screen.drawn()
     screen.shoot("-stopped")
 
+    page.wait_for_function(READY)  # the error is shown
     assert page.locator(".jp-Dialog").count() == 0
     outputs = page.evaluate(OUTPUTS)
     assert MIME_TYPE in outputs[0]["data"]

@@ -76,7 +76,8 @@ def test_a_terminal_has_a_line_while_a_program_runs(
 ) -> None:
     """Until there is the picture, or the error of the program, on a line of its own."""
     monkeypatch.setattr(live, "AFTER_S", 0.0)
-    monkeypatch.setattr("jupyter_serprof.views.notebook.live._is_terminal", lambda: True)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "path", sys.path[:])
     monkeypatch.setattr(sys, "argv", sys.argv[:])
     waits = "import sys\nwhile 'Running' not in sys.stderr.getvalue(): ...\n"

@@ -45,7 +45,10 @@ def test_a_document_takes_the_place_of_a_picture_that_says_how_far_it_is(
 
     live.tell(FACTS)
     live.show(trace)
+    live.tell(replace(FACTS, done=13))
+    said, stop = live._widget.told, live._widget.stop
 
+    assert (said, stop) == (LINE.replace("12", "13"), "kernelmenu:interrupt")
     assert [live.replace(trace), live.replace(trace)] == [True, False]
     kinds = [kind for data in shown for kind in data.keys() & {MIME_TYPE, WIDGET_VIEW}]
     assert kinds == [WIDGET_VIEW, MIME_TYPE]

@@ -2,8 +2,6 @@
 
 import base64
 import json
-import sys
-from typing import Any
 
 from jupyter_serprof.model import Sweep, Trace, to_document
 from jupyter_serprof.model.document import MIME_TYPE
@@ -85,8 +83,3 @@ def _picture(doc: Trace | Sweep, room_bytes: int) -> bytes:
 
 def _written_bytes(data: dict[str, object]) -> int:
     return len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
-
-
-def display(data: dict[str, Any], **options: Any) -> Any:  # noqa: ANN401  (IPython's words; a handle)
-    """Display an output of some MIME types."""
-    return sys.modules["IPython"].display.display(data, raw=True, **options)

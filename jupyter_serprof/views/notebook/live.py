@@ -17,32 +17,30 @@ from weakref import WeakSet
 from jupyter_serprof.model import Sweep, Trace
 from jupyter_serprof.model.live import LiveFacts, seconds_text
 from jupyter_serprof.views.kit.theme import family_color
-from jupyter_serprof.views.notebook.bundle import bundle, display
-from jupyter_serprof.views.notebook.widget import front_end, widget_classes, widget_for
+from jupyter_serprof.views.notebook.widget import display, front_end, widget_classes, widget_for
 
-_KERNELS = ("jupyter", "vscode", "colab")
+_DUMB, _KERNELS = (None, "", "dumb"), ("jupyter", "vscode", "colab")
 _FRESH_LINE, _OVER = "\r\x1b[K", "making the picture"
 #: A kernel that dies, and a page that is loaded anew, leave the last line for ever, also in the
-#: file: each line has its Stop for so long, then it says that it is old; without styles at once.
-_NEWS_S = 6
-_NEWS = (
-    "<style>@keyframes s1{{0%{{visibility:visible}}}}"
-    "@keyframes s0{{0%,to{{visibility:hidden}}}}</style>"
-    '<div style="max-width:40em;min-height:3em">{}{}'
-    f'<span style="animation:s0 {_NEWS_S}s"> (no news since)</span>{{}}</div>'
+#: file: for six seconds styles (lab.css, or these) hide that it is old, and show its Stop.
+_NEWS = "<style>@keyframes s0{0%,to{visibility:hidden}}.jsp-live i{animation:s0 6s}</style>"
+#: The top of a picture: its headline, facts, tools and summary bar.
+_TOP = (
+    '<div class="jsp-root jsp-live"><div class="jsp-headline">{}</div><div class="jsp-facts">{}'
+    '<i> (no news since)</i></div><div class="jsp-bar-row">{}</div>{}</div>'
 )
 #: JupyterLab and Notebook 7 run a command for a click; a kernel that waits answers no comm.
+_STOP = "kernelmenu:interrupt"
 _BUTTON = (
-    f'<button style="float:right;visibility:hidden;animation:s1 {_NEWS_S}s"'
-    ' title="Interrupts the kernel"'
-    ' data-commandlinker-command="kernelmenu:interrupt">Stop</button>'
+    '<button class="jsp-button" style="visibility:hidden" title="Interrupts the kernel"'
+    f' data-commandlinker-command="{_STOP}">Stop</button>'
 )
 #: A button that is drawn anew between press and release is not clicked: it stays so long, s.
 _STAYS_S = 1.0
 _HOW = {"jupyter": "", "terminal": "; Ctrl-C stops", "none": "; Ctrl-C stops"}
 _BAR = (
-    '<div role="progressbar" aria-valuenow="{}" aria-label="done, %" style="height:6px;'
-    'background:#8883"><div style="height:6px;width:{}%;background:{}"></div></div>'
+    '<div class="jsp-summary" role="progressbar" aria-valuenow="{}" aria-label="done, %"'
+    ' style="background:#8883"><div style="height:24px;width:{}%;background:{}"></div></div>'
 )
 #: An update stays below a thousand bytes.
 _MOST_CHARACTERS, _FEW_CHARACTERS = 220, 40
@@ -61,7 +59,7 @@ class Live:
     def __init__(self, name: str = "", began_s: float | None = None) -> None:
         #: When somebody began to wait, monotonic time, s; None where that is when it runs.
         self.began_s = began_s
-        self._name, self._lock, self._ran_s = name, RLock(), 0.0
+        self._name, self._lock = name, RLock()
         self._next_s, self._facts = 0.0, LiveFacts()
         self._widget: Any = None
         self._handle: Any = None
@@ -79,10 +77,11 @@ class Live:
         with self._lock:
             self._facts = facts
             is_late = facts.is_over and self not in _SHOWN  # nothing was shown before
-            if self._is_over or is_late or self._widget is not None or set(_SHOWN) - {self}:
+            if self._is_over or is_late or set(_SHOWN) - {self}:
                 return
-            self._ran_s = facts.ran_s
-            if facts.is_over and self._name:
+            if self._widget is not None:
+                self._widget.told = _OVER if facts.is_over else _said(facts)
+            elif facts.is_over and self._name:
                 self.close()
             elif facts.is_over and self._handle is not None:
                 self._put(_line(facts, _OVER))
@@ -92,9 +91,8 @@ class Live:
                 _SHOWN.add(self)
                 if facts.ran_s >= self._next_s:
                     self._next_s = facts.ran_s + _STAYS_S
-                    button = _BUTTON if front_end() == "jupyter" else ""
-                    self._put(_line(facts, _said(facts), button))
-            elif _is_terminal():
+                    self._put(_line(facts, _said(facts)))
+            elif getattr(sys.stderr, "isatty", bool)() and os.environ.get("TERM") not in _DUMB:
                 _SHOWN.add(self)
                 self._is_on_terminal = True
                 width = shutil.get_terminal_size().columns - 1
@@ -119,7 +117,8 @@ class Live:
             if self._widget is not None:
                 self._widget.show(doc)
             elif self.is_seen:
-                self._widget = widget_for(doc)
+                stop = _STOP if front_end() == "jupyter" else ""
+                self._widget = widget_for(doc, stop=stop)
                 self._put(self._widget._repr_mimebundle_()[0])
 
     def _heard(self, message: Any) -> Any:  # noqa: ANN401  (of Jupyter)
@@ -140,6 +139,8 @@ class Live:
             is_in_shell = self._is_on_terminal and front_end() == "terminal"
             is_shown = is_in_shell or self._handle is not None
             if is_shown:
+                from jupyter_serprof.views.notebook.bundle import bundle  # draws
+
                 data, metadata = bundle(doc)
                 self._write("")
                 self._put(data, metadata=metadata)
@@ -155,7 +156,7 @@ class Live:
         """End it; a line whose place nobody took says how long it was. Again it does nothing."""
         with self._lock:
             if self._handle is not None:
-                ended = f"{self._name or 'it'} ended after {seconds_text(self._ran_s)}"
+                ended = f"{self._name or 'it'} ended after {seconds_text(self._facts.ran_s)}"
                 self._put({"text/plain": ended})
             self._write("")
             if self._widget is not None:
@@ -182,17 +183,15 @@ def _is_watched() -> bool:
     return bool(getattr(kernel, "_allow_stdin", False)) or is_voila
 
 
-def _is_terminal() -> bool:
-    is_one = sys.stderr is not None and sys.stderr.isatty()
-    return is_one and os.environ.get("TERM", "") not in ("", "dumb")
-
-
 def _said(facts: LiveFacts) -> str:
     return f"{facts}{_HOW.get(front_end(), '; to stop: interrupt the kernel')}"
 
 
-def _line(facts: LiveFacts, line: str, button: str = "") -> dict[str, str]:
-    said = escape(line) if len(escape(line)) < _MOST_CHARACTERS else escape(line[:_FEW_CHARACTERS])
+def _line(facts: LiveFacts, line: str) -> dict[str, str]:
+    said = line if len(escape(line)) < _MOST_CHARACTERS else line[:_FEW_CHARACTERS]
+    head, _, more = said.partition("; ")
     done = None if facts.share is None else round(100 * facts.share)
     bar = "" if done is None else _BAR.format(done, done, family_color("execute"))
-    return {"text/plain": line, "text/html": _NEWS.format(button, said, bar)}
+    stop = _NEWS if front_end() != "jupyter" else _BUTTON * (not facts.is_over)
+    top = _TOP.format(escape(head), escape(more), stop, bar)
+    return {"text/plain": line, "text/html": top}

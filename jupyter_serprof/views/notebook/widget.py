@@ -48,13 +48,13 @@ def front_end() -> str:
     return "jupyter" if hasattr(shell, "kernel") else "terminal"
 
 
-def widget_for(doc: Trace | Sweep, *, view: str | None = None) -> Any:  # noqa: ANN401
+def widget_for(doc: Trace | Sweep, *, view: str | None = None, stop: str = "") -> Any:  # noqa: ANN401
     """Return a ``TraceWidget``, ``SweepWidget`` or ``AnatomyWidget`` that draws the document.
 
     Raises ``UsageError``: If there is no view of that name.
     Raises ``DocumentError``: If the front end was not built.
     """
-    return widget_classes()[kind_of(doc)](doc, view=view)
+    return widget_classes()[kind_of(doc)](doc, view=view, stop=stop)
 
 
 def widget_view(doc: Trace | Sweep, *, view: str | None = None) -> dict[str, object]:
@@ -90,11 +90,12 @@ def widget_classes() -> dict[str, Any]:
         """
 
         document = traitlets.Bytes(_WAITING).tag(sync=True)
-        view = traitlets.Unicode("").tag(sync=True)
+        #: While it grows there is how far it is, and the command of the front end that stops it.
+        view, told, stop = (traitlets.Unicode("").tag(sync=True) for _ in range(3))
 
-        def __init__(self, doc: Trace | Sweep, *, view: str | None = None) -> None:
+        def __init__(self, doc: Trace | Sweep, *, view: str | None, stop: str) -> None:
             self._said = text(doc, view=view)
-            super().__init__(document=_encoded(doc), view=view or "")
+            super().__init__(document=_encoded(doc), view=view or "", stop=stop)
 
         def show(self, doc: Trace | Sweep) -> None:
             self._said = text(doc, view=self.view or None)
@@ -120,3 +121,8 @@ def widget_classes() -> dict[str, Any]:
         )
         for kind, name in _NAMES.items()
     }
+
+
+def display(data: dict[str, Any], **options: Any) -> Any:  # noqa: ANN401  (IPython's words; a handle)
+    """Display an output of some MIME types."""
+    return sys.modules["IPython"].display.display(data, raw=True, **options)

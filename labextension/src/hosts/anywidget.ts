@@ -1,14 +1,13 @@
-/**
- * Draws a document through anywidget: in VS Code, Colab and marimo, and while something runs.
- *
- * The whole document is a trait of bytes (UTF-8 JSON).
- */
+/** Draws a document (bytes: JSON) through anywidget: without our extension, while something runs. */
 
 import { parsed } from "../document/document";
 import type { ViewSet } from "../frame/part";
 import { mountWith } from "../frame/place";
+import { element, having } from "../kit/dom";
 import { keepKeys } from "./shortcuts";
 import { noteOpened, steadily } from "./steady";
+
+const COMMAND = "data-commandlinker-command";
 
 /** What anywidget gives a module; only what is used here. */
 interface Model {
@@ -17,24 +16,30 @@ interface Model {
   off(event: string, handler: (...values: unknown[]) => void): void;
 }
 
-interface Place {
-  readonly model: Model;
-  readonly el: HTMLElement;
-}
-
-function render(views: ViewSet, { model, el }: Place): () => void {
-  const picture = mountWith(views)(el, documentOf(model), {
-    view: String(model.get("view") ?? ""),
-  });
-  noteOpened(el);
-  const follow = (): void => steadily(el, () => picture.update(documentOf(model)));
-  model.on("change:document", follow);
-  const releaseKeys = keepKeys();
-  return () => {
-    releaseKeys();
-    model.off("change:document", follow);
-    picture.destroy();
+/** What a module for anywidget exports: one for each kind of document. */
+export function widgetWith(views: ViewSet) {
+  const render = ({ model, el }: { model: Model; el: HTMLElement }): (() => void) => {
+    const view = String(model.get("view") ?? "");
+    const picture = mountWith(views)(el, documentOf(model), { view });
+    noteOpened(el);
+    const follow = (): void => steadily(el, () => picture.update(documentOf(model)));
+    const tell = (): void =>
+      el.querySelector(".jsp-facts span")?.replaceChildren(String(model.get("told")));
+    const stop = String(model.get("stop") ?? "");
+    const button = having(element("button", "jsp-stop", "Stop"), { [COMMAND]: stop });
+    // While it grows: outside of what is drawn anew between press and release.
+    el.prepend(...(stop ? [button] : []));
+    model.on("change:document", follow);
+    model.on("change:told", tell);
+    const releaseKeys = keepKeys();
+    return () => {
+      releaseKeys();
+      model.off("change:document", follow);
+      model.off("change:told", tell);
+      picture.destroy();
+    };
   };
+  return { render };
 }
 
 function documentOf(model: Model): unknown {
@@ -42,9 +47,4 @@ function documentOf(model: Model): unknown {
   // marimo hands over a Uint8Array, the Jupyter front ends a DataView.
   const bytes = ArrayBuffer.isView(value) ? value : new Uint8Array();
   return parsed(typeof value === "string" ? value : new TextDecoder().decode(bytes));
-}
-
-/** What a module for anywidget exports: one for each kind of document. */
-export function widgetWith(views: ViewSet) {
-  return { render: (place: Place): (() => void) => render(views, place) };
 }
