@@ -104,13 +104,14 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | No
     kept.sort(key=lambda draft: (draft.start, -draft.end))
     calls, taken = _taken(kept, recorder)
     _join_marks(kept, run)
+    used = {draft.lane for draft in kept} | {MAIN_LANE}
     return Trace(
         name=name,
         started=recorder.started,
         wall_ns=run.end - run.start,
         outcome=outcome,
         producer=producer(),
-        lanes=_used_lanes(kept, run),
+        lanes=tuple(lane for key, lane in run.lanes.items() if key in used),
         spans=(*_spans(kept, run), *_recording(calls, taken, run.end - run.start)),
         groups=_groups(run),
         tables=tuple(run.tables),
@@ -214,11 +215,6 @@ def _draft(record: Record, lane: str, parent: Draft | None) -> Draft:
     if error is not None:
         draft.details["error"] = error
     return draft
-
-
-def _used_lanes(drafts: Sequence[Draft], run: Page) -> tuple[Lane, ...]:
-    used = {draft.lane for draft in drafts} | {MAIN_LANE}
-    return tuple(lane for key, lane in run.lanes.items() if key in used)
 
 
 def _spans(drafts: Sequence[Draft], run: Page) -> tuple[Span, ...]:

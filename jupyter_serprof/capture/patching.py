@@ -150,7 +150,8 @@ def _standing(owner: object, attribute: str) -> Patch | None:
 
 def _install(place: Place, owner: object, attribute: str) -> Patch:
     raw = inspect.getattr_static(owner, attribute)
-    wrap, function = _unwrapped(raw)
+    is_wrapped = isinstance(raw, staticmethod | classmethod)
+    wrap, function = (type(raw), raw.__func__) if is_wrapped else (lambda hook: hook, raw)
     if why := _why_not(owner, attribute, function):
         message = f"{place.path} cannot be watched: {why}"
         raise TypeError(message)
@@ -166,12 +167,6 @@ def _install(place: Place, owner: object, attribute: str) -> Patch:
             _PATCHES.remove(patch)
         raise
     return patch
-
-
-def _unwrapped(raw: Any) -> tuple[Callable[[Hook], object], Callable[..., Any]]:  # noqa: ANN401
-    if isinstance(raw, staticmethod | classmethod):
-        return type(raw), raw.__func__
-    return lambda hook: hook, raw
 
 
 def _why_not(owner: object, attribute: str, function: object) -> str:

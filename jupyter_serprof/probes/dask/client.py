@@ -130,15 +130,11 @@ def _note_graph(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
     sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
     graphs = _graphs(expr)
     layers = sum(len(graph.layers) for graph in graphs) if graphs else None
-    lasts = [_last_layer(graph) for graph in graphs] or keys[:1]
+    # What is computed: the last layer that is not Dask's own last step.
+    names = [[n for n in graph.layers if not str(n).startswith("finalize")] for graph in graphs]
+    lasts = [each[-1] if each else "" for each in names] or keys[:1]
     known = _computed(graphs) if (layers or 0) <= _MOST_LAYERS else {}
     return client.id, layers, sign, lasts[:_MOST_NAMES], len(lasts), known or _steps(expr)
-
-
-def _last_layer(graph: Any) -> str:  # noqa: ANN401
-    """Return the name of what is computed: the last layer that is not Dask's own last step."""
-    names = reversed(graph.layers)
-    return next((name for name in names if not str(name).startswith("finalize")), "")
 
 
 def _computed(graphs: Iterable[Any]) -> dict[str, frozenset[str]]:
