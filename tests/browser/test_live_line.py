@@ -102,7 +102,7 @@ def test_stop_interrupts_the_kernel(
     screen.drawn()
     screen.shoot("-stopped")
 
-    page.wait_for_function(READY)  # the error is shown
+    page.get_by_text("KeyboardInterrupt").first.wait_for()
     assert page.locator(".jp-Dialog").count() == 0
     outputs = page.evaluate(OUTPUTS)
     assert MIME_TYPE in outputs[0]["data"]

@@ -43,7 +43,7 @@ _BAR = (
     ' style="background:#8883"><div style="height:24px;width:{}%;background:{}"></div></div>'
 )
 #: An update stays below a thousand bytes.
-_MOST_CHARACTERS, _FEW_CHARACTERS = 220, 40
+_MOST_CHARACTERS, _FEW_CHARACTERS, _NO_BAR = 220, 40, '<div class="jsp-summary"></div>'
 #: The one that shows a line, until it is forgotten; those inside of it are silent.
 _SHOWN: WeakSet[Live] = WeakSet()
 
@@ -191,7 +191,7 @@ def _line(facts: LiveFacts, line: str) -> dict[str, str]:
     said = line if len(escape(line)) < _MOST_CHARACTERS else line[:_FEW_CHARACTERS]
     head, _, more = said.partition("; ")
     done = None if facts.share is None else round(100 * facts.share)
-    bar = "" if done is None else _BAR.format(done, done, family_color("execute"))
+    bar = _NO_BAR if done is None else _BAR.format(done, done, family_color("execute"))
     stop = _NEWS if front_end() != "jupyter" else _BUTTON * (not facts.is_over)
     top = _TOP.format(escape(head), escape(more), stop, bar)
     return {"text/plain": line, "text/html": top}
