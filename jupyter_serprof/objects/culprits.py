@@ -14,7 +14,7 @@ import re
 import sys
 import time
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -31,6 +31,7 @@ from jupyter_serprof.objects.ask import (
     is_plain,
     kind_module,
     kind_name,
+    name_in,
     notebook_name,
     of_class,
     own_names,
@@ -39,8 +40,7 @@ from jupyter_serprof.objects.labels import is_by_value
 from jupyter_serprof.objects.picklers import CountingFile, OutOfTime, careful
 from jupyter_serprof.objects.walk import Part, parts_of
 
-_SECONDS = 1.0
-_DEPTH = 50
+_SECONDS, _DEPTH = 1.0, 50
 _CULPRITS = 10
 #: The clock is read once in this number of objects that a pickler meets.
 _OBJECTS_A_LOOK = 256
@@ -85,13 +85,14 @@ class Culprit(NamedTuple):
     error: str
 
 
-def find_culprits(
+def find_culprits(  # noqa: PLR0913  (what a search may be told)
     value: object,
     name: str = "value",
     seconds: float = _SECONDS,
     *,
     takes_functions: bool = True,
     is_careful: bool = False,
+    names: Mapping[str, object] | None = None,
 ) -> list[Culprit]:
     """Return the parts of a value that cannot be pickled, in the order in which they are met.
 
@@ -101,10 +102,11 @@ def find_culprits(
     ``takes_functions``: True for cloudpickle, which takes functions and classes by value; False for
         pickle itself.
     ``is_careful``: Run no reducers of the user for that: those that raise are not found.
+    ``names``: Variables that a path may begin with, beside those of the notebook.
 
     At most 10; empty if everything can be pickled or time ran out before the first.
     """
-    search = _Search(time.monotonic() + seconds, takes_functions, is_careful)
+    search = _Search(time.monotonic() + seconds, takes_functions, is_careful, names or {})
     with suppress(OutOfTime):
         error = search.error_of(value)
         if error is not None:
@@ -161,6 +163,7 @@ class _Search:
     deadline: float
     takes_functions: bool
     is_careful: bool
+    names: Mapping[str, object]
     found: list[Culprit] = field(default_factory=list)
     attempts: int = 0
 
@@ -182,8 +185,9 @@ class _Search:
         self, value: object, path: str, error: str, above: tuple[int, ...], place: str = ""
     ) -> None:
         """Add what fails below a value, or itself; a path begins at the first with a name."""
-        if not path[:1].isidentifier() and (known := notebook_name(value)):
-            path, place = known, ""
+        if not path[:1].isidentifier():
+            known = notebook_name(value) or name_in(self.names, value)
+            path, place = (known, "") if known else (path, place)
         count = len(self.found)
         found = parts_of(value, takes_functions=self.takes_functions)
         in_time = takewhile(lambda _: time.monotonic() <= self.deadline, found)

@@ -5,6 +5,8 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.freeze import Draft, Page
@@ -101,9 +103,11 @@ _REFUSED: deque[tuple[object, Any, bool]] = deque(maxlen=16)
 #: What pickle itself raises of a part; behind other errors it is of no use to search for one.
 _OF_A_PART = (TypeError, AttributeError, pickle.PicklingError)
 #: What the error of a user may say otherwise of itself.
-_ARGS, _CAUSE, _CONTEXT = (
-    vars(BaseException)[name].__get__ for name in ("args", "__cause__", "__context__")
+_ARGS, _CAUSE, _CONTEXT, _TRACEBACK = (
+    vars(BaseException)[name].__get__
+    for name in ("args", "__cause__", "__context__", "__traceback__")
 )
+_OTHERS = (sys.prefix, sys.base_prefix, str(Path(__file__).parents[1]))
 
 
 def _mark_of(error: BaseException) -> object:
@@ -116,18 +120,28 @@ def keep_refused(error: BaseException, args: Sequence[object], *, takes_function
         _REFUSED.extend((_mark_of(error), value, takes_functions) for value in args[:1])
 
 
+def _variables(error: BaseException | None) -> dict[str, object]:
+    """Return the variables of the user's own code on the way to an error, the outermost first."""
+    known = dict[str, object]()
+    for frame, _ in walk_tb(_TRACEBACK(error, type(error))) if error else ():
+        if not frame.f_code.co_filename.startswith(_OTHERS):
+            own = frame.f_locals
+            known = {**known, **own, **frame.f_globals, **own, **known}
+    return known
+
+
 def refused_parts(error: BaseException | None) -> list[Culprit]:
     """Return what the pickle stumbled over that raised an error or its cause, and let it go."""
     # No reducer of the user runs for that, and it takes 0.3 s at most.
     last = list(_REFUSED)
     _REFUSED.clear()
-    met = set[int]()
+    met, names = set[int](), _variables(error) if last else {}
     while last and error is not None and id(error) not in met:
         met.add(id(error))
         for _, value, takes in [one for one in last[::-1] if one[0] == _mark_of(error)]:
             is_of_ray = type(value) is list and len(value) == 1 and not notebook_name(value)
-            part = value[0] if is_of_ray else value
-            found = find_culprits(part, "", _SECONDS, takes_functions=takes, is_careful=True)
+            part, how = value[0] if is_of_ray else value, {"takes_functions": takes}
+            found = find_culprits(part, "", _SECONDS, **how, is_careful=True, names=names)
             if found:
                 return [one._replace(path=below_global(one.path)) for one in found]
         cause = _CAUSE(error, type(error))

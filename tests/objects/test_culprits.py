@@ -1,6 +1,7 @@
 """Culprits: the path to each part that cannot be pickled, found in bounded steps."""
 
 import collections
+import copyreg
 import functools
 import math
 import re
@@ -368,16 +369,19 @@ def test_the_class_that_holds_a_culprit_is_named() -> None:
 
     assert found[:2] == ("conns[0].lock", "lock of Conn")
     remedy, why = without_parts([found[:2]])
-    assert remedy.endswith("# a copy with a new one in its place; at home in the class Conn")
+    assert remedy.endswith("   # a new lock in each copy")
+    assert len(remedy) < 126
     assert why == "it is a lock of Conn"
 
 
 @pytest.mark.parametrize("made", [threading.Lock, threading.RLock, threading.local])
 @pytest.mark.parametrize("name", ["holder", "holders[0].svc"])
 def test_a_pasted_line_lets_the_object_go_with_all_of_its_attributes(
-    made: Callable[[], Any], name: str
+    made: Callable[[], Any], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is left out is made anew, or None: its first use is no AttributeError."""
+    monkeypatch.setitem(copyreg.dispatch_table, type(made()), None)
+    del copyreg.dispatch_table[type(made())]
     own: Any = type("Own", (Holder,), {})
     value, part = own(made()), made()
     value.rows = [1, 2]
@@ -386,7 +390,8 @@ def test_a_pasted_line_lets_the_object_go_with_all_of_its_attributes(
 
     exec(without_parts([found[:2]])[0], names)  # noqa: S102  (what is pasted)
 
-    got = cloudpickle.loads(cloudpickle.dumps(value))
+    got = cloudpickle.loads(cloudpickle.dumps(names.get("to_send", value)))
+    got = got[0].svc if isinstance(got, list) else got
     assert (got.rows, type(got)) == ([1, 2], own)
     assert type(got.part) is (type(None) if made is threading.local else type(part))
 
@@ -404,7 +409,7 @@ def test_in_place_of_an_open_file_its_path_goes(tmp_path: Path, path: str) -> No
         exec(without_parts([found[:2]])[0], names)  # noqa: S102  (what is pasted)
 
         assert found.path == path
-        got = cloudpickle.loads(cloudpickle.dumps(names[name]))
+        got = cloudpickle.loads(cloudpickle.dumps(names.get("to_send", names[name])))
         assert eval(path, {name: got}) == log.name  # noqa: S307  (a path of this file)
     assert find_culprits({"err": sys.__stderr__})[0].type_name == "TextIOWrapper"
     assert "Pass its path" in culprits_text([Culprit("log", "file", "TypeError")])

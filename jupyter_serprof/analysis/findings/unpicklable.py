@@ -31,10 +31,6 @@ _BY_OTHER = {
     "generator": ("list({})", "a list", "it is used up once; a list can be sent"),
     _FILE: ("{}.name", "its path", "its path: open it where it is used"),
 }
-_NEW_EACH = (
-    "import copyreg, threading; copyreg.pickle(type({0}()), lambda _: ({0}, ()))   # from now on "
-    "each {1} is pickled as a new one, wherever it is"
-)
 _NOTHING = ("None", "None", "")
 _INSTEAD = {
     **dict.fromkeys(_MADE_ANEW, "make it where it is used"),
@@ -111,8 +107,15 @@ def without_parts(parts: Sequence[tuple[str, str]]) -> tuple[str, str]:
         line = dropped or _copy_line(others)
     kind, *more = {_bare(kind) for _, kind in parts}
     if not (line or is_open or more or parts[0][0].isidentifier()) and kind in _MADE_ANEW:
-        line = _NEW_EACH.format(_MADE_ANEW[kind].removesuffix("()"), kind)
+        line = _each_new(kind)
     return line, because.partition(":")[0] if line else because
+
+
+def _each_new(kind: str) -> str:
+    """Return a line after which each lock is pickled as a new one, wherever it is."""
+    made = _MADE_ANEW[kind]
+    call = f"copyreg.pickle(type({made}), lambda _: ({made.removesuffix('()')}, ()))"
+    return f"import copyreg, threading; {call}   # a new {kind} in each copy"
 
 
 def _bare(kind: str) -> str:
@@ -178,21 +181,12 @@ def _without_part(path: str, kind: str) -> tuple[str, str]:
         lost = "by the name of its class" if kind != "function" else ""
         because += f" {lost}" if lost else " without a module that has it by its name"
         return _BY_VALUE.replace(NAME, _root(path)), because
-    attribute = _LAST_ATTRIBUTE.search(path)
-    if copied and (attribute is None or not owner or _WITH in owner):
+    attribute, is_own = _LAST_ATTRIBUTE.search(path), bool(owner) and "." not in owner
+    is_itself = attribute is not None and attribute.end(1) == len(path)
+    if kind in _MADE_ANEW and is_itself and is_own and can_paste and _WITH not in owner:
+        return _each_new(kind), because
+    if copied and (is_own or attribute is None or not owner):
         return copied, because
-    if attribute is None or not owner or "." in owner:  # nobody edits the class of a library
-        instead = _INSTEAD.get(kind, "send what it is made from")
-        return "", f"{because}: {instead} instead"
-    name, home = attribute[1], f"at home in the class {owner}"
-    if not can_paste or _WITH in owner:
-        return "", f"{because}: leave it out in `__getstate__`, make it anew in `__setstate__`"
-    is_itself = attribute.end(1) == len(path)
-    made = _MADE_ANEW.get(kind, "") if is_itself else ""
-    other = f"self.{name}.name" if kind == _FILE and is_itself else None
-    state, fill = f"{{**vars(self), {name!r}: {other}}}", f"vars(self).update(state, {name}={made})"
-    line = f"cls = type({path[: attribute.start()]}); cls.__getstate__ = lambda self: {state}"
-    if made:
-        line = f"import threading; {line}; cls.__setstate__ = lambda self, state: {fill}"
-    what = "a new one" if made else "its path, to open it again," if other else "None"
-    return f"{line}   # a copy with {what} in its place; {home}", because
+    if attribute is None or not is_own:  # nobody edits the class of a library
+        return "", f"{because}: {_INSTEAD.get(kind, 'send what it is made from')} instead"
+    return "", f"{because}: leave it out in `__getstate__`, make it anew in `__setstate__`"
