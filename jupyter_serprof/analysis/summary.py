@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jupyter_serprof.analysis.findings import CAUSE_SHARE, dask_facts, is_cause
 from jupyter_serprof.analysis.spans import number, outermost, self_share, total, walk, whole
-from jupyter_serprof.model import Limits, Row, Span, Summary, Trace, Waterfall, stages_of
+from jupyter_serprof.model import Limits, Row, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK, RECORDING
 from jupyter_serprof.model.trace import DIED, HELD, SILENT, STOOD, WAS_DEAD
 from jupyter_serprof.model.units import (
@@ -22,8 +22,7 @@ from jupyter_serprof.model.units import (
 )
 
 #: What owns less is not named behind what was not seen.
-_NEXT_SHARE = 0.01
-_MARKS_NAMED = 5
+_NEXT_SHARE, _MARKS_NAMED = 0.01, 5
 #: Of fewer calls nobody cares what recording them takes.
 _MANY_CALLS = 100
 #: Pickles below it say nothing beside the bytes of a Dask graph, and results below it nothing.
@@ -41,7 +40,7 @@ _OF_THE_USER = (
     "dask.blocked",
 )
 _HALF = 0.5
-_AT_MOST = ("pickle.protocol-4", "pickle.slice", "pickle.in-band-copy", "ray.one-at-a-time")
+_AT_MOST = ("pickle.protocol-4", "pickle.slice", "pickle.in-band-copy")
 #: What waits for tasks, and is no explanation where those could not be seen.
 _WAITS_FOR_TASKS = ("ray.wait", "ray.fetch", "python.wait")
 _OUTCOMES = {"error": " until the error", "interrupted": " until stopped", "ok": ""}
@@ -59,10 +58,12 @@ def summarize(trace: Trace) -> Summary:
     """Return headline, facts and coverage of a trace whose waterfall and findings are known."""
     waterfall = trace.waterfall or Waterfall((), trace.wall_ns)
     strict = _working_ns(trace, waterfall)
+    # What helps to read the picture: one line, which stands above it.
+    where = _worker_facts(trace) or _group_facts(trace, waterfall) or _result_facts(trace)
     total = trace.wall_ns - waterfall.unaccounted_ns
     return Summary(
         shortened(_headline(trace, waterfall)),
-        tuple(_facts(trace, waterfall)),
+        tuple(where),
         strict / trace.wall_ns if trace.wall_ns else None,
         total / trace.wall_ns if trace.wall_ns else None,
         tuple(_details(trace, waterfall)),
@@ -153,7 +154,9 @@ def _causes(trace: Trace, waterfall: Waterfall) -> list[_Cause]:
 
 def _said(trace: Trace, cause: _Cause) -> str:
     share = format_share(cause.self_ns / trace.wall_ns, decimals=0)
-    title, why = stages_of(trace)[cause.key].title, _stood(trace)
+    # What the line said first of why nothing moved when it was stopped.
+    stood = filter(None, (note.partition(STOOD)[2] for note in trace.quality.notes))
+    title, why = stages_of(trace)[cause.key].title, next(stood, "").partition("; ")[0]
     if why and stages_of(trace)[cause.key].waits:
         return f"{why}, {share} {title}"
     # Tasks of Ray that took an unreported road: the wait is not their stage.
@@ -189,12 +192,6 @@ def _held(trace: Trace) -> str:
     return ""
 
 
-def _stood(trace: Trace) -> str:
-    """Return what the line said first of why nothing moved when it was stopped; "" without."""
-    notes = (note.partition(STOOD)[2] for note in trace.quality.notes)
-    return next(filter(None, notes), "").partition("; ")[0]
-
-
 def _largest_part(trace: Trace, cause: _Cause) -> str:
     """Name the largest part, if it is no small one: without it the sum is a riddle."""
     parts: Counter[str] = Counter()
@@ -209,11 +206,6 @@ def _largest_part(trace: Trace, cause: _Cause) -> str:
     rate = bytes_per_s(copied, sum(row.busy_ns for row in part))
     carried = f", {format_bytes(size)} at {format_rate(rate)}" if size and rate else ""
     return f", mostly {stages_of(trace)[key].title}{carried}"
-
-
-def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
-    """Return what helps to read the picture: one line, which stands above it."""
-    return _worker_facts(trace) or _group_facts(trace, waterfall) or _result_facts(trace)
 
 
 def _details(trace: Trace, waterfall: Waterfall) -> list[str]:
@@ -239,24 +231,19 @@ def _working_ns(trace: Trace, waterfall: Waterfall) -> int:
 def _mark_facts(trace: Trace) -> list[str]:
     """How long each mark of the user took, with everything inside; its row has only the rest."""
     totals: Counter[str] = Counter()
-    for index, duration_ns in outermost(trace.spans, walk(trace.spans), _marked_ns):
+    marked = lambda span: span.duration_ns if span.stage.startswith(MARK) else None  # noqa: E731
+    for index, duration_ns in outermost(trace.spans, walk(trace.spans), marked):
         totals[trace.spans[index].stage.removeprefix(MARK)] += duration_ns
     named = [f"{title} {format_ns(total)}" for title, total in totals.most_common(_MARKS_NAMED)]
     more = len(totals) - len(named)
     return [*named, counted(more, "more mark")] if more else named
 
 
-def _marked_ns(span: Span) -> int | None:
-    return span.duration_ns if span.stage.startswith(MARK) else None
-
-
-def _written_bytes(span: Span) -> int | None:
-    return number(span, "in_band_bytes") if span.stage in ("pickle.dumps", "ray.pickle") else None
-
-
 def _buffer_facts(trace: Trace) -> list[str]:
     # The bytes of a pickle inside a pickle are in the outer one already, if that one knows them.
-    known = outermost(trace.spans, walk(trace.spans), _written_bytes)
+    stages, key = ("pickle.dumps", "ray.pickle"), "in_band_bytes"
+    size_of = lambda span: number(span, key) if span.stage in stages else None  # noqa: E731
+    known = outermost(trace.spans, walk(trace.spans), size_of)
     written = [trace.spans[index] for index, _ in known]
     if not written:
         return []

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from jupyter_serprof.objects import ask
 
 #: Smaller pickles are not looked at.
-LOOK_BYTES = 100_000
-_FORM_BYTES = 8_000_000
+LOOK_BYTES, _FORM_BYTES = 100_000, 8_000_000
 _SAMPLES, _SAMPLE_BYTES = 4, 512
 #: Fewer objects in the samples are too few to tell how many there are in all.
 _ENOUGH = 10
@@ -37,6 +36,7 @@ _NO_OBJECTS = {
 }
 _REDUCED = {"REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "INST", "OBJ", "BINPERSID", "PERSID"}
 _REDUCERS = ("__reduce_ex__", "__reduce__")
+_CONTAINERS = (list, tuple, dict)
 
 
 class Look(NamedTuple):
@@ -48,6 +48,7 @@ class Look(NamedTuple):
     contiguous_bytes: int | None = None
     arrow_bytes: int | None = None
     gathered_bytes: int | None = None
+    arrays: int | None = None
 
 
 def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (bytes or a view)
@@ -65,12 +66,20 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
     form = contiguous_bytes(value) if size >= _FORM_BYTES and protocol < _HANDS_OVER else None
     is_arrow = ask.kind_module(type(value)).partition(".")[0] == "pyarrow"
     arrow = ask.size_bytes(value) if is_arrow else None  # of a slice its own rows
-    gathered = _gathered_bytes(value)
+    known = (form, arrow, _gathered_bytes(value), _arrays(value))
     frames, large = _chain(data) if protocol >= _HAS_FRAMES else (None, 0)
     if frames is None:
-        return Look(None, None, (), form, arrow, gathered)
+        return Look(None, None, (), *known)
     small = sum(length for _, length in frames)
-    return Look(small, large, tuple(_samples(data, frames, small)), form, arrow, gathered)
+    return Look(small, large, tuple(_samples(data, frames, small)), *known)
+
+
+def _arrays(value: Any) -> int | None:  # noqa: ANN401  (a container, perhaps)
+    """Return how many arrays a list, tuple or dict is made of, by the first ones of them."""
+    first = list(ask.items_of(value, _SEEN_ARRAYS)) if ask.is_exactly(value, _CONTAINERS) else []
+    are_arrays = all(ask.is_exactly_of(one, "numpy", "ndarray") for one in first)
+    is_each_new = len({*map(id, first)}) == len(first) > 0
+    return ask.length(value) if is_each_new and are_arrays else None
 
 
 def _gathered_bytes(value: Any) -> int | None:  # noqa: ANN401  (an array, perhaps)
@@ -153,7 +162,7 @@ def _attributes(value: object) -> Iterator[object]:
 
 def details_of(look: Look) -> dict[str, Any]:
     """Return the details of a span: bytes by kind, and about how many objects they hold."""
-    keys = ("contiguous_bytes", "arrow_bytes", "gathered_bytes")
+    keys = ("contiguous_bytes", "arrow_bytes", "gathered_bytes", "arrays")
     details = {key: size for key in keys if (size := getattr(look, key)) is not None}
     if look.small_bytes is None:
         return details

@@ -570,6 +570,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
             many(1_000_000, objects=30_000, reduced_objects=10_000),
         ),
         (many(8_000_000, objects=40_000), many(7_999_999, objects=40_000)),
+        (dumped((32_767_000, 0), arrays=999), dumped((32_767_000, 0), arrays=1_000)),
         (many(small_bytes=999_999), many(small_bytes=10**6)),
         # Longer than pickle needs for so many: reducers are slow.
         (many(ms=50.1), many(ms=50)),
@@ -753,18 +754,19 @@ def findings(trace: Trace, rule: str | None = None) -> list[Finding]:
     return [found for found in analyse(named).findings if rule in {None, found.rule}]
 
 
-def test_an_array_beside_many_small_objects_is_not_of_their_share() -> None:
-    """Another pickle and what makes it again count for themselves; the same objects again do."""
-    objects = {"in_band_bytes": 2_000_000, "objects": 50_000, "small_bytes": 2_000_000}
+def test_a_loop_of_pickles_is_told_whole_with_its_collections() -> None:
+    """Of many small objects, and of nothing beside them: another pickle counts for itself."""
+    look = {"in_band_bytes": 200_000, "objects": 50_000, "small_bytes": 200_000}
     array = {"in_band_bytes": 8_000_000, "objects": 1, "small_bytes": 0}
-    spans: list[Any] = [
-        (stage, CALLER, at * 30, 30, None, -1, look)
-        for at, look in enumerate([objects, objects, array, array])
-        for stage in [("pickle.dumps", "pickle.loads")[at % 2]]
-    ]
+    spans: list[Any] = [("pickle.dumps", CALLER, at * 10, 10, None, -1, look) for at in range(8)]
+    spans += [("gc", CALLER, at * 10 + 1, 5, None, at) for at in range(8)]
+    spans += [(f"pickle.{what}", CALLER, 90, 30, None, -1, array) for what in ("dumps", "loads")]
 
-    (found,) = findings(make_trace(spans, wall_ms=120, limits=WARM), "pickle.small-objects")
+    (found,) = findings(make_trace(spans, wall_ms=160, limits=WARM), "pickle.small-objects")
 
+    assert found.title == "about 400,000 small objects were pickled one by one"
+    assert found.because.startswith("1.60 MB at 20.0 MB/s, ")
+    assert found.because.endswith("200 ns each in 8 pickles")
     assert found.share == pytest.approx(0.5)
 
 
@@ -820,7 +822,7 @@ def test_calls_of_several_names_are_not_told_as_calls_of_one() -> None:
     (one,) = findings(replace(queue, spans=tuple(spans)), "ray.one-at-a-time")
     (other,) = findings(replace(queue, spans=tuple(nothing_sent)), "ray.one-at-a-time")
 
-    assert one.title == "4 calls went to one actor"
+    assert one.title == "4 calls went to one actor, 80 % of the time"
     assert "actor" not in other.title
 
 

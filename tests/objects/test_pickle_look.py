@@ -90,6 +90,7 @@ def test_few_texts_in_frames_are_not_many_objects() -> None:
 
     assert found["small_bytes"] > LOOK_BYTES
     assert "objects" not in found
+    assert looked([np.ones(1_000) for _ in range(31)])["arrays"] == 31
 
 
 def test_what_has_no_frames_is_not_known() -> None:

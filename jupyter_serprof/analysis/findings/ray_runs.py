@@ -195,7 +195,7 @@ def not_side_by_side(trace: Trace) -> Iterable[Finding]:
     if is_serial and is_one and calls == {_CALL_ACTOR}:
         ran, why = "went to one actor", "it takes them in turns; several actors run side by side"
     elif is_serial:
-        ran, why = "ran one after the other, though sent together", "they may wait for one lock"
+        ran, why = "ran one after the other", "sent together, they may wait for one lock"
         if is_one:
             why = "each may ask for all (`num_cpus`), or Ray had one worker"
     else:
@@ -205,7 +205,8 @@ def not_side_by_side(trace: Trace) -> Iterable[Finding]:
     yield Finding(
         "ray.one-at-a-time",
         "info",
-        f"{'' if is_serial else 'one of '}{format_count(count)} calls{named} {ran}",
+        f"{'' if is_serial else 'one of '}{format_count(count)} calls{named} {ran}, "
+        f"{100 * spent_ns / trace.wall_ns:.0f} % of the time",
         {"tasks": count, "spent_ns": spent_ns},
         "",
         spans=tuple(at for at, span in indexed(trace, "ray.execute") if span is longest),
