@@ -40,7 +40,8 @@ def anatomy_trace(anatomy: Anatomy) -> Trace:
 def anatomy_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
     """Yield the lines of each anatomy, of at most ``columns`` characters."""
     for anatomy in trace.anatomies:
-        is_told = trace.summary is not None and blame_sentence(anatomy) in trace.summary.headline
+        said = trace.summary.headline if trace.summary else ""
+        is_told = units.shortened(blame_sentence(anatomy)) in said
         yield anatomy_lines(anatomy, columns, has_title=not is_told)
 
 
@@ -262,7 +263,7 @@ def put_anatomies(sheet: Sheet, trace: Trace) -> None:
     if not trace.anatomies:
         return
     first, *others = trace.anatomies
-    if not trace.summary or blame_sentence(first) not in trace.summary.headline:
+    if not trace.summary or units.shortened(blame_sentence(first)) not in trace.summary.headline:
         sheet.paragraph(blame_sentence(first), sheet.theme.ink, is_bold=True)
     rows = tree_rows(first)
     for row in rows[:_DRAWN_ROWS]:

@@ -36,6 +36,9 @@ def test_an_expression_that_pickles_opens_what_it_pickled(shell: Shell, sent: st
 
     assert [anatomy.parts[0].kind for anatomy in ran.trace.anatomies] == ["dict (2)"]
     assert ran.trace.name == sent
+    assert ran.trace.summary
+    assert ran.trace.summary.headline.startswith('5,000 int at `model["big"]')
+    assert ran.bundles[0]["text/plain"].count(" int at ") == 1
     loads = [span for span in ran.trace.spans if span.stage == "pickle.loads"]
     assert len(loads) == sent.count("loads")  # none but its own
     table = Ran(shell, f"import numpy\nmodel['big'] = numpy.ones(9_999)\n%serprof --blame {sent}")

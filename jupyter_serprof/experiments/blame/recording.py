@@ -88,8 +88,7 @@ def unwrapped(value: object) -> object:
     return value if found is None else found
 
 
-_WORTH_SHARE = 0.01
-_PICKLED = " was pickled "
+_WORTH_SHARE, _PICKLED = 0.01, " was pickled "
 _SEPARATE = "the parts were measured after the timed run, one by one"
 
 
@@ -152,10 +151,13 @@ class BlamingRecording(KeepingRecording):
             anatomies, said = crossed_anatomies(self.sent, self.live), self._said()
             self.let_go()
             notes = [] if anatomies else ["nothing crossed that could be opened"]
-            if trace.summary and anatomies:
-                facts = (*said, *trace.summary.facts)
-                trace = replace(trace, summary=replace(trace.summary, facts=facts))
             self._blamed = with_anatomies(trace, anatomies, notes)
+            summary, sentence = self._blamed.summary, largest_sentence(anatomies)
+            if summary and sentence and trace.outcome != "error":  # then it says what was refused
+                facts = (*said, summary.headline, *summary.facts)
+                details = tuple(one for one in summary.details if one != sentence)
+                summary = Summary(shortened(sentence), facts, details=details)
+                self._blamed = replace(self._blamed, summary=summary)
         return self._blamed
 
     def _said(self) -> list[str]:

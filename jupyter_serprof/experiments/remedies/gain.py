@@ -228,6 +228,7 @@ def headline(name: str, size_bytes: int | None, trials: Sequence[Trial]) -> str:
     # The times that are shown can lie at an end of what the pairs allow, or beyond it.
     is_wide = gain.low and gain.high and gain.high > _WIDE * gain.low
     is_at_an_end = is_wide and format_ratio(gain.value) in (least, most)
+    times = "" if is_at_an_end else f", {before} → {after}"  # their ratio is another one
     verdict = {
         "faster": f"{f'at least {least}' if is_at_an_end else format_ratio(gain.value)} faster "
         f"with {title}",
@@ -237,4 +238,4 @@ def headline(name: str, size_bytes: int | None, trials: Sequence[Trial]) -> str:
     if gain.low is None:
         verdict = f"{counted(best.pairs, 'pair')} cannot tell {title} from {best.baseline}"
     equal = f"results {'equal' if best.equal else 'not compared'}, " * (gain.verdict == "faster")
-    return f"{verdict}, {before} → {after}, {equal}{what}"
+    return f"{verdict}{times}, {equal}{what}"

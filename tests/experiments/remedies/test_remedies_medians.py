@@ -11,8 +11,7 @@ from jupyter_serprof.views.figure import sheet_of
 from jupyter_serprof.views.kit.sheet import Label
 from jupyter_serprof.views.text import text
 
-MS = 1_000_000
-PAIRS = 15
+MS, PAIRS = 1_000_000, 15
 
 
 def spread(middle_ms: float) -> list[int]:
@@ -43,6 +42,6 @@ def test_the_gain_is_the_ratio_of_the_times_beside_it() -> None:
     assert [" ".join(row) for row in rows] == ratios
     assert {"gain", "4.0×", "1.3×"} <= drawn  # noqa: RUF001
     assert "fastest" not in " ".join(drawn) + told
-    assert told.startswith("at least 4.0× faster with columns instead of rows, 4.02 ms → 1.00 ms")  # noqa: RUF001
+    assert told.startswith("at least 4.0× faster with columns instead of rows, results equal")  # noqa: RUF001
     known: Any = document.variants[1].facts
     assert known["low"] == known["gain"] < 5 < known["high"]
