@@ -29,8 +29,7 @@ _FEWEST_BLOCKS = 4
 _SMALL_SHARE, _BUSY = 0.01, 10
 _NAMED_TOGETHER = {"group": "smaller computations", "part": "more parts"}
 #: What a stage did apart from its parts.
-OWN_PART = "itself"
-_KEY = "serprof.folded"
+OWN_PART, _KEY = "itself", "serprof.folded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,8 @@ def outlined(trace: Trace) -> Trace:
 
     groups: dict[int | None, list[int]] = {}
     for index, row in enumerate(rows):
-        groups.setdefault(_group(row, trace), []).append(index)
+        is_one = len(trace.groups) > 1 and row.group in range(len(trace.groups))
+        groups.setdefault(row.group if is_one else None, []).append(index)
     lines: list[int | Heading] = []
     for group, at in groups.items():
         inside = _families(rows, at, known)
@@ -102,11 +102,6 @@ def _below(line: int | Heading, rows: Sequence[Row]) -> list[Row]:
     if isinstance(line, int):
         return [rows[line]]
     return [row for inner in line.inside for row in _below(inner, rows)]
-
-
-def _group(row: Row, trace: Trace) -> int | None:
-    is_one_of_several = len(trace.groups) > 1 and row.group is not None
-    return row.group if is_one_of_several and row.group in range(len(trace.groups)) else None
 
 
 def _families(

@@ -17,8 +17,7 @@ from jupyter_serprof.model.units import format_ratio, format_share
 BASELINE = "pickle"
 #: The fact how many times as long as the fastest a variant takes, and the signs in it.
 VS_FASTEST, TIED, NOT_SURE, GROUPED = "vs_fastest", "≈", "?", "‡"
-_OUTSIDE = "not compared: it "
-_SAME_AS = "did the same as "
+_OUTSIDE, _SAME_AS = "not compared: it ", "did the same as "
 #: So much of the bytes may be shared before a time is no longer that of moving them.
 _SHARED = 0.1
 #: All of it, but what rounding and the names around it leave.

@@ -179,8 +179,9 @@ def _of_calls(tree: ast.AST) -> _Roles:
             yield "list", lists.get(call, _HIDDEN)
         if turns & _names(value):
             continue
-        if role == "tasks" and isinstance(value, ast.Name) and not _is_task(made, value):
-            yield "refs", text
+        if role == "tasks" and isinstance(value, ast.Name):
+            is_task = ast.unparse(made.get(value.id, value)).endswith(")")
+            yield from [] if is_task else [("refs", text)]
         if role == "computed":
             yield "lazy", f"({text})" if isinstance(value, ast.BinOp) else text
             yield "result", "" if call.args else bound.get(call, "")  # it gives a tuple of them
@@ -285,10 +286,6 @@ def _waited(call: ast.Call) -> tuple[str, ast.expr]:
     if isinstance(call.func, ast.Attribute) and not call.args:
         return _METHODS.get(call.func.attr, ""), call.func.value
     return "", call
-
-
-def _is_task(made: dict[str, ast.expr], name: ast.Name) -> bool:
-    return ast.unparse(made.get(name.id, name)).endswith(")")
 
 
 def _variable(value: ast.AST) -> str:

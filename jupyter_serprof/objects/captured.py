@@ -29,8 +29,7 @@ from jupyter_serprof.objects.ask import (
 from jupyter_serprof.objects.labels import is_by_value
 
 #: A chain of helpers longer than this is not followed.
-_FUNCTIONS = 100
-_WRAPPERS = 9
+_FUNCTIONS, _WRAPPERS = 100, 9
 #: What changes a list, a dict or a set; what classes of others mean by it is theirs.
 _CHANGES = {"add", "append", "extend", "insert", "setdefault", "update"}
 _KEPT, _MODULE, _STORE = (list, dict, set), types.ModuleType, "STORE_GLOBAL"

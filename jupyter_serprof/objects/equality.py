@@ -13,8 +13,7 @@ from typing import Any
 
 from jupyter_serprof.objects.ask import is_array, is_of, kind_module
 
-_PART = 2**18
-_ELEMENTS = 100_000
+_PART, _ELEMENTS = 2**18, 100_000
 _DEPTH = 8
 #: Floats, complex numbers, dates and spans of time: their "not a number" is not equal to itself.
 _WITH_NAN = "fcmM"

@@ -25,10 +25,8 @@ from jupyter_serprof.objects.ask import is_a, is_known, kind_module
 
 #: The C pickler hands payloads of at least this size to ``write`` on their own, without a copy.
 _OWN_WRITE_BYTES = 64 * 1024
-_FRAME = 0x95
-_FRAME_BYTES = 9
-_ENVELOPE_BYTES = 2 + 1
-_HEAD = b"\x80"
+_FRAME, _FRAME_BYTES = 0x95, 9
+_ENVELOPE_BYTES, _HEAD = 2 + 1, b"\x80"
 _LOOKS = 256
 #: A memo of this allocated size is read in well under a millisecond. Entries take 16 bytes.
 _SMALL_MEMO_BYTES = 16 * 8192

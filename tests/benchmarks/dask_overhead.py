@@ -14,8 +14,7 @@ from bench import heading, ratios, spread, table, timed_ns
 import jupyter_serprof as sp
 from jupyter_serprof.experiments.graphs.stages import stage_recording
 
-PAIRS = 24
-TASKS = 1_600
+PAIRS, TASKS = 24, 1_600
 
 
 def tiny_array() -> object:

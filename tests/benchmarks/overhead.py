@@ -14,8 +14,7 @@ from bench import heading, quartiles, ratios, small_ray, spread, table, timed_ns
 from jupyter_serprof.api import record
 
 SIZES = {"1 kB": 1_000, "100 kB": 100_000, "1 MB": 1_000_000, "10 MB": 10_000_000}
-PAIRS = 24
-LOOP_BYTES = 40_000_000
+PAIRS, LOOP_BYTES = 24, 40_000_000
 LOOP_AT_MOST = 60
 
 

@@ -17,8 +17,7 @@ from bench import heading, quartiles, table
 from jupyter_serprof.capture.hook import Hook, Place, hook_for
 from jupyter_serprof.capture.recorder import Recorder
 
-CALLS = 2_000
-ROUNDS = 60
+CALLS, ROUNDS = 2_000, 60
 STARTS = 7
 HEAVY = ("ray", "dask", "distributed", "matplotlib", "numpy", "pandas", "pyarrow", "scipy")
 

@@ -15,8 +15,7 @@ from jupyter_serprof.model import Group, Lane, Table, TableColumn, Trace, from_d
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.testing import TickClock
 
-NAME = "serprof_frozen"
-MAIN = 7
+NAME, MAIN = "serprof_frozen", 7
 SERIALIZE = Place(f"{NAME}:serialize", "ray.pickle", "serialize")
 OUTER = Place(f"{NAME}:outer", "ray.store", "outer")
 INNER = Place(f"{NAME}:inner", "pickle.dumps", "inner", {"outer": "ray.pickle"})

@@ -26,8 +26,7 @@ from jupyter_serprof.probes.dask.cluster import load_agent
 
 pytestmark = pytest.mark.usefixtures("dask_client")
 
-MS = 1_000_000
-DELAY_S = 0.2
+MS, DELAY_S = 1_000_000, 0.2
 DELAY_NS = 200 * MS
 #: 5 % of the delay, for the best of several recordings: a busy machine oversleeps.
 SLACK_NS = 10 * MS

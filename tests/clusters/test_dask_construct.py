@@ -18,8 +18,7 @@ from jupyter_serprof.probes.dask.sampling import ConstructionSampler
 
 da = pytest.importorskip("dask.array")
 
-_MS = 1_000_000
-_LONG_MS = 200
+_MS, _LONG_MS = 1_000_000, 200
 
 
 def sampled(function: Callable[[], Any]) -> tuple[Trace, ConstructionSampler]:

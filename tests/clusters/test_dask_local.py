@@ -40,8 +40,7 @@ from jupyter_serprof.testing import ProbeContract
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
-_MS = 1_000_000
-DELAY_S = 0.2
+_MS, DELAY_S = 1_000_000, 0.2
 SCHEDULERS = ("threads", "synchronous", "processes")
 
 

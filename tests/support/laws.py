@@ -9,8 +9,7 @@ from jupyter_serprof.analysis.sizes.curve import curve_of
 from jupyter_serprof.analysis.sizes.fit import pieces
 from jupyter_serprof.model import Fit, Point
 
-NOISE_SHARE = 0.05
-REPEATS = 5
+NOISE_SHARE, REPEATS = 0.05, 5
 #: Three decades, four sizes in each.
 SIZES = tuple(round(10 ** (4 + step / 4)) for step in range(13))
 

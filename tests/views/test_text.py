@@ -42,8 +42,7 @@ from jupyter_serprof.views.kit.lines import width as columns_of
 from jupyter_serprof.views.notebook.bundle import bundle
 from jupyter_serprof.views.text import WIDTH, markdown, screen_width, text
 
-MS = 1_000_000
-ARRAY_BYTES = 800_000_000
+MS, ARRAY_BYTES = 1_000_000, 800_000_000
 COPIED = {"size_bytes": ARRAY_BYTES, "copied_bytes": ARRAY_BYTES}
 STARTED = "2026-11-21T08:00:00.000Z"
 

@@ -33,8 +33,7 @@ from jupyter_serprof.analysis.typed import PLACE, named, roles_of
 from jupyter_serprof.model import Finding, Row, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 
-REPEATED_BYTES = 100_000
-CAPTURED_BYTES = 1_000_000
+REPEATED_BYTES, CAPTURED_BYTES = 100_000, 1_000_000
 WALKED_ELEMENTS, WALK_SHARE = 10_000, 0.1
 #: Of an element; what is larger takes its time for its bytes.
 SMALL_BYTES = 4_096
@@ -297,8 +296,6 @@ def find(
 
 def findings_for(trace: Trace, name: str) -> tuple[Finding, ...]:
     """Return the findings of a trace with remedies for the variable that it is of."""
-    if all(finding.remedy for finding in trace.findings):
-        return trace.findings
     remedies = {finding.title: finding.remedy for finding in find(trace, name=name)}
     return tuple(
         replace(finding, remedy=remedies.get(finding.title, finding.remedy))

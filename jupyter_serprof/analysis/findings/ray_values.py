@@ -23,8 +23,7 @@ from jupyter_serprof.model.units import counted, format_bytes, format_count, for
 #: What a get of so many objects brings at once is worth a sentence.
 TOGETHER_BYTES = 200_000_000
 #: Tasks that waited for what is inside of an argument, of the time.
-NESTED_SHARE = 0.1
-MANY_REFERENCES = 10
+NESTED_SHARE, MANY_REFERENCES = 0.1, 10
 #: Bytes below which a copy is not worth a sentence.
 WORTH_BYTES = 1_000_000
 _FILE = "TextIOWrapper"

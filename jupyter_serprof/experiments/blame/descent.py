@@ -30,11 +30,9 @@ from jupyter_serprof.objects.picklers import Counter, OutOfTime
 _MOST_PARTS, _FEWEST_PARTS = 3000, 300
 #: A part costs about so much in all, which is some microseconds in each step.
 _PART_NS = 15_000
-_DEPTH = 60
-_LARGE_SHARE = 0.02
+_DEPTH, _LARGE_SHARE = 60, 0.02
 #: Further passes are made as long as all took less than this multiple of the first.
-_PASSES = 2.2
-_SMALL_NS = 6_000_000
+_PASSES, _SMALL_NS = 2.2, 6_000_000
 #: Unpicklable parts that one pass opens, and those that are enough.
 _HOLES_OPENED, _HOLES = 64, 200
 _APART = 8

@@ -21,8 +21,7 @@ from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import pickle_places, unhooked
 from jupyter_serprof.probes.ray.driver import driver_places
 
-_KEPT = 3
-_WORTH_SHARE = 0.01
+_KEPT, _WORTH_SHARE = 3, 0.01
 _RAY = "SerializationContext.serialize"
 #: Pickles what `_RAY` sees, and besides the functions and classes that are exported.
 _RAY_PICKLE = "ray.cloudpickle"

@@ -21,8 +21,7 @@ from jupyter_serprof.objects.ask import attribute, is_a, is_exactly, kind_name
 from jupyter_serprof.objects.walk import _ATOMS, is_small_atom
 
 #: Containers with more items are cut into runs of items.
-MOST_ITEMS = 32
-_RUNS = 64
+MOST_ITEMS, _RUNS = 32, 64
 _TEXTS = (str, bytes, bytearray, types.ModuleType, types.CodeType)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 _BATCH = 1000

@@ -189,8 +189,7 @@ def closed(node: Node, depth: int = 1) -> Iterator[tuple[Node, Node, int]]:
             yield from closed(part, depth + 1)
 
 
-_MUCH = 2
-_LEAST_BYTES = 10_000
+_MUCH, _LEAST_BYTES = 2, 10_000
 _DEEP, _DEEPEST = 50, 1_000_000
 
 

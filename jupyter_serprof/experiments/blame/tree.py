@@ -26,8 +26,7 @@ from jupyter_serprof.objects.labels import kind_label
 #: Equal neighbours are told as one if they are smaller than this share of the whole.
 _SMALL_SHARE = 0.02
 #: Technical parts (arguments, slots of functions) below it join what holds them.
-_DULL_BYTES = 1000
-_TINY_SHARE = 0.0005
+_DULL_BYTES, _TINY_SHARE = 1000, 0.0005
 _TECHNICAL = (
     *("<class", "<function"),
     *("<argument", "<repeated", ".__", "._cloudpickle", "<state>", "<empty>", "<base"),

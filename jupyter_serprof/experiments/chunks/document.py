@@ -89,9 +89,9 @@ class ChunkRecord(SweepRecord[ChunkCell]):
         found = recommend(sweep.points, [cell.facts for cell in cells if cell.points])
         findings, summary = self._findings(sweep, found), self._summary(found, cells)
         sweep = replace(sweep, findings=findings, summary=summary, best=best_size(found))
-        return lean_traces(
-            sweep if _are_placed(cells) else apart(sweep, cells, self.subject.parameter)
-        )
+        sizes = [cell.points[0].size_bytes for cell in cells if cell.points]
+        are_placed = None not in sizes[1:] and len(set(sizes)) == len(sizes)
+        return lean_traces(sweep if are_placed else apart(sweep, cells, self.subject.parameter))
 
     def _findings(self, sweep: Sweep, found: Recommendation | None) -> tuple[Finding, ...]:
         if found is None:
@@ -123,8 +123,3 @@ class ChunkRecord(SweepRecord[ChunkCell]):
     def label(self, parameter: float) -> str:
         """Return what was asked for."""
         return f"{self.parameter} = {parameter:g}"
-
-
-def _are_placed(cells: Sequence[ChunkCell]) -> bool:
-    sizes = [cell.points[0].size_bytes for cell in cells if cell.points]
-    return len(sizes) < 2 or (None not in sizes and len(set(sizes)) == len(sizes))  # noqa: PLR2004

@@ -22,8 +22,7 @@ from jupyter_serprof.objects.culprits import error_text
 _SLOWEST_TASK_S = 2e-3
 #: Tasks that are only foreseen may be more by this factor before a size is not even built.
 _FORESIGHT = 2.0
-_WAITING = "waits for its turn"
-_STOPPED = "stopped before its turn"
+_WAITING, _STOPPED = "waits for its turn", "stopped before its turn"
 
 
 class ChunkSweep(PassSweep):

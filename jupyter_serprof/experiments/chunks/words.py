@@ -12,8 +12,7 @@ RULE = "dask.chunk-sweep"
 #: In a remedy this stands for the best value.
 BEST = "<best>"
 #: Workers that computed for less of the time than at the best, by this share, are called idle.
-_IDLER = 0.1
-_FARTHER = 4
+_IDLER, _FARTHER = 0.1, 4
 #: Warm runs of each size that are asked for where fewer did not tell.
 _AGAIN = 10
 

@@ -9,8 +9,7 @@ from jupyter_serprof.model import Change, Comparison, RegressionError, UsageErro
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.model.units import first_of, format_ns, format_share
 
-_MOST_PERCENT = 10_000
-_MOST_NAMED = 6
+_MOST_PERCENT, _MOST_NAMED = 10_000, 6
 
 
 def limit_share(limit: str | float) -> float:

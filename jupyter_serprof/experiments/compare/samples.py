@@ -18,8 +18,7 @@ from jupyter_serprof.model.units import first_of, format_bytes
 
 #: The size of "the same" value may differ a little from run to run.
 _SAME_SIZE_SHARE = 0.05
-_MOST_NAMED = 4
-_ENDED = "ok"
+_MOST_NAMED, _ENDED = 4, "ok"
 
 
 def owned_ns(run: Point, key: str) -> int:

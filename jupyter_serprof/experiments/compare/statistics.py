@@ -145,8 +145,7 @@ def _mann_whitney(before: int, after: int) -> tuple[int, ...]:
 _TITLES = {"pickle": "pickling", "copy": "copying memory", "pages": "filling new pages"}
 _PAGES = 256
 #: Between documents on a machine that stayed as it was.
-LEAST = 1.25
-_TENTH = 0.1
+LEAST, _TENTH = 1.25, 0.1
 
 
 @dataclass(frozen=True, slots=True)

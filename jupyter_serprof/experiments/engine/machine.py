@@ -31,8 +31,7 @@ EACH = 5
 REST = 20
 #: The most checks between the runs.
 MOST = 15
-_BLOCK_BYTES = 4 * 2**20
-_NEW_BYTES = 2**20
+_BLOCK_BYTES, _NEW_BYTES = 4 * 2**20, 2**20
 _LOOPS = 8
 #: Few dicts with many keys: those of many small ones would set off the garbage collector.
 _DICTS, _KEYS = 4, 500
@@ -146,8 +145,7 @@ def _work() -> Mapping[str, Callable[[], object]]:
 _SHARE = 0.8
 #: They hand the same memory back.
 _WITHOUT_COPY = ("pickle-oob",)
-_RAY = "ray"
-_STORE = "object_store_memory"
+_RAY, _STORE = "ray", "object_store_memory"
 #: Its store frees the copy of the run before late.
 _STORE_COPIES = 2.0
 #: A smaller value says nothing: the allocator has room for it anyway.

@@ -12,8 +12,7 @@ from jupyter_serprof.experiments.engine.experiment import Steps
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_fixed, format_ns
 
-MOST_REPEATS = 1000
-MOST_SIZES = 200
+MOST_REPEATS, MOST_SIZES = 1000, 200
 
 
 class Allowance(NamedTuple):

@@ -37,8 +37,7 @@ def is_literal(label: object) -> bool:
 _NUMBERS, _ROWS, _ARRAYS, _TEXTS = 1_000, 100, 10, 1_000
 _COLUMNS = 1_000
 #: Of the texts at most this share may be different for categories to pay.
-_DIFFERENT_SHARE = 0.1
-_SAMPLE = 100
+_DIFFERENT_SHARE, _SAMPLE = 0.1, 100
 _INT64 = range(-(2**63), 2**63)
 #: Behind a line after which it is sent as before.
 REMARK = "   # once, before it is sent"

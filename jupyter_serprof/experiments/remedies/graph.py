@@ -34,8 +34,7 @@ from jupyter_serprof.probes.dask.stopped import name_of
 LARGE_BYTES, _PICKLE_S = 1_000_000, 10
 #: More is not brought to the client for the check.
 _GATHERED_BYTES = 200_000_000
-_MOST_TASKS = 200_000
-_NEAR = 1e-12
+_MOST_TASKS, _NEAR = 200_000, 1e-12
 _WAYS = ("dask-delayed", "dask-scatter")
 
 

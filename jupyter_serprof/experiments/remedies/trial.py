@@ -21,8 +21,7 @@ from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.equality import Witness, differences, same_value
 
 #: What is shorter is run several times within one measurement.
-_SHORT_NS = 200_000
-_MOST_LOOPS, TRYING = 500, "Trying remedies"
+_SHORT_NS, _MOST_LOOPS, TRYING = 200_000, 500, "Trying remedies"
 
 Send = Callable[[object], Trip]
 Call = Callable[[], Trip]

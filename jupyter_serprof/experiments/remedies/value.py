@@ -26,8 +26,7 @@ _FRESH_BYTES = 8_000_000
 #: The pickle, where it is moved to, what comes back, another form of the value.
 _COPIES = 4.2
 #: A budget for fewer pickles tells nothing: two trips to begin with, and a pair.
-_LEAST_PASSES = 5
-_LONG_PASS_S = 0.5
+_LEAST_PASSES, _LONG_PASS_S = 5, 0.5
 _BY_VALUE = ("cloudpickle", "cloudpickle-out-of-band")
 _NOW = {
     "pickle": "pickle in-band",

@@ -13,8 +13,7 @@ from jupyter_serprof.objects.ask import is_exactly_of
 
 #: Signed, unsigned and floating: what an Arrow tensor holds.
 _TENSOR_KINDS = "iuf"
-_MOST_DIMENSIONS = 2
-_MOST_TENSOR_BYTES = 8
+_MOST_DIMENSIONS, _MOST_TENSOR_BYTES = 2, 8
 _Codec = Callable[[bytes], bytes]
 
 

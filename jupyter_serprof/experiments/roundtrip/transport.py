@@ -83,8 +83,7 @@ class Transport:
 
 #: A shorter run is measured several times in one recording, which lasts about so long in all.
 _SHORT_NS = 1_000_000
-_RECORDING_NS = 1_000_000
-_MOST_LOOPS = 100
+_RECORDING_NS, _MOST_LOOPS = 1_000_000, 100
 
 
 @dataclass(slots=True, kw_only=True)

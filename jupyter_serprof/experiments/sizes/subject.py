@@ -21,10 +21,8 @@ from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.model.errors import closest
 from jupyter_serprof.objects.ask import is_exactly, size_bytes
 
-_SEED = 20_261
-_FLOAT_BYTES = 8
-_COLUMNS = 4
-_LAYERS = 8
+_SEED, _FLOAT_BYTES = 20_261, 8
+_COLUMNS, _LAYERS = 4, 8
 #: Characters of a random text, each half a byte of randomness.
 _TEXT = 12
 #: Rows of the two samples from which the bytes of a row are known.

@@ -12,8 +12,7 @@ from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_ch
 from jupyter_serprof.model import Finding, Point
 from jupyter_serprof.model.units import plain
 
-SEEDS = 200
-NOISE_SHARE = 0.05
+SEEDS, NOISE_SHARE = 200, 0.05
 EDGE = 8000
 CHUNKS = tuple(round(100 * 40 ** (step / 7)) for step in range(8))
 

@@ -13,8 +13,7 @@ from jupyter_serprof.model import Comparison, Point, RegressionError, Sweep, Var
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.views.compare import comparison_lines
 
-MS = 1_000_000
-RUNS = 15
+MS, RUNS = 1_000_000, 15
 TITLES = {"pickle": "pickling", "copy": "copying memory", "pages": "filling new pages"}
 KINDS = {"pickle": 1.5, "copy": 0.3, "pages": 0.6}
 
