@@ -369,7 +369,7 @@ def test_the_class_that_holds_a_culprit_is_named() -> None:
 
     assert found[:2] == ("conns[0].lock", "lock of Conn")
     remedy, why = without_parts([found[:2]])
-    assert remedy.endswith("   # all locks of this process: new ones in each copy")
+    assert remedy.endswith("   # all locks of this process: new in each copy")
     assert len(remedy) < 155
     assert why == "it is a lock of Conn"
 

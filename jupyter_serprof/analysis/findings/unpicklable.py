@@ -115,7 +115,7 @@ def _each_new(kind: str) -> str:
     """Return a line after which each lock is pickled as a new one, wherever it is."""
     made = _MADE_ANEW[kind]
     call = f"copyreg.pickle(type({made}), lambda _: ({made.removesuffix('()')}, ()))"
-    return f"import copyreg, threading; {call}   # all {kind}s of this process: new ones in each copy"
+    return f"import copyreg, threading; {call}   # all {kind}s of this process: new in each copy"
 
 
 def _bare(kind: str) -> str:
