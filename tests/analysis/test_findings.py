@@ -395,6 +395,17 @@ def cold(start_ms: float, import_ms: float = 0, wall_ms: float = 250, name: str 
     return named(make_trace(spans, wall_ms=wall_ms), init)
 
 
+@pytest.mark.parametrize(("ms", "whose"), [(44, "1 actor of `A`"), (45, "2 actors of `A` and `B`")])
+def test_of_classes_that_start_alike_none_is_blamed_alone(ms: int, whose: str) -> None:
+    """Nobody knows which of them was waited for."""
+    trace = cold(90, 0, 99, "A")
+    other = trace.spans[1]._replace(name="B.__init__", duration_ns=ms * 10**6)
+
+    (found,) = findings(replace(trace, spans=(*trace.spans, other)), "ray.worker-start")
+
+    assert found.title.startswith(whose)
+
+
 def spilled(spilled_ms: float, code: str | None = None, at: float = 10) -> Trace:
     """Return two puts of 100 ms, one of which waited until others were spilled."""
     note = {"spilled_ns": round(spilled_ms * 1e6), "spilled_bytes": 80_000_000}

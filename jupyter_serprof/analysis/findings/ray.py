@@ -291,27 +291,29 @@ def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
 
 
 def _slow_start(trace: Trace) -> Iterable[Finding]:
-    """Tell of the class whose actors took longest to start, all together, if it is a third."""
+    """Tell whose actors start for a third: of the longest class, and of those half as long."""
     steps = [each for key in _STARTING for each in indexed(trace, key)]
     took = Counter[str]()
     for _, span in steps:
         took[span.name] += span.duration_ns * span.name.endswith(_START)
-    name, took_ns = max(took.items(), key=lambda item: item[1], default=("", 0))
-    parts = [[span for _, span in steps if (span.stage, span.name) == (k, name)] for k in _STARTING]
+    names = [one for one, ns in took.most_common() if 2 * ns >= max(took.values()) > 0]
+    found = [(at, span) for at, span in steps if span.name in names]
+    parts = [[span for _, span in found if span.stage == key] for key in _STARTING]
     owned = zip(_STARTING, map(covered_ns, parts), strict=True)
-    wall_ns = max(1, trace.wall_ns)
+    took_ns, wall_ns = sum(took[one] for one in names), max(1, trace.wall_ns)
     share = sum(min(self_share(trace, k, _AWAITED.get(k, k)), ns / wall_ns) for k, ns in owned)
     if not took_ns or share < START_SHARE or share * wall_ns < COLD_NS:
         return
     count, init_ns = max(map(len, parts)), sum(span.duration_ns for span in parts[-1])
+    whose = " and ".join(f"`{_inner(one.removesuffix(_START))}`" for one in names)
     yield Finding(
         "ray.worker-start",
         "info",
-        f"{counted(count, 'actor')} of `{_inner(name.removesuffix(_START))}` took "
-        f"{format_ns(took_ns / count)}{' each' * (count > 1)} to start",
+        f"{counted(count, 'actor')} of {whose} took {format_ns(took_ns / count)}"
+        f"{' each' * (count > 1)} to start",
         {"actors": count, "took_ns": took_ns, "init_ns": init_ns},
         "",
-        spans=tuple(at for at, span in steps if span.name == name),
+        spans=tuple(at for at, _ in found),
         because=f"a process starts and imports, `__init__` runs for {format_ns(init_ns / count)}: "
         "one that is kept pays it once",
         share=share,
