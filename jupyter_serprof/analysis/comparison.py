@@ -181,6 +181,6 @@ def notes_of(comparison: Comparison, shown: Sequence[Change]) -> Iterator[str]:
         yield f"{units.format_count(hidden)} {more} in the document"
     yield from comparison.notes
     if any(change.low is not None for change in comparison.changes):
-        noise = comparison.noise_share
-        share = f"the same code against itself: up to {ratio_text(1 + noise)}" if noise else ""
+        noise = 0 if comparison.is_paired else comparison.noise_share
+        share = f"runs of one side lie apart by up to {ratio_text(1 + noise)}" if noise else ""
         yield "; ".join(filter(None, (comparison.method.rstrip("."), share)))

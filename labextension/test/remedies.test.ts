@@ -190,6 +190,7 @@ describe("a comparison in a document", () => {
       ["0.002\u00a0ms", "–"],
     ]);
     expect(root.querySelector(".jsp-changes thead")?.textContent).toContain("of the pairs");
+    expect(root.querySelectorAll(".jsp-noise")).toHaveLength(0);
   });
 
   it("of the wrong kind is no view", () => {

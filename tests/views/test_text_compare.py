@@ -46,6 +46,7 @@ def test_intervals_are_said_to_be_of_what_they_are(*, is_paired: bool, runs: str
     lines, said = comparison_lines(found, 100), markdown(found)
 
     assert runs in " ".join(lines[2:4])
+    assert ("lie apart" in said) != is_paired
     assert f"| 95 % interval of {runs} |" in said
     assert ("more line" in said) == any("more line" in line for line in lines)
     assert len(said.splitlines()) < 14

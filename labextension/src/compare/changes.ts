@@ -17,6 +17,8 @@ export interface Axis {
   /** Ratios at the ends, 1 lies between them. */
   readonly from: number;
   readonly to: number;
+  /** How far runs of one side lie apart; 1 where they ran in turns: what drifts, drifts for both. */
+  readonly noise: number;
   readonly ticks: readonly number[];
 }
 
@@ -25,13 +27,13 @@ const STEPS = [1, 2, 5];
 const [LEAST, MOST] = [1.25, 1_000];
 
 /** As far on both sides of 1 as the farthest interval: what lies left is as much as right. */
-export function axisOf({ changes, noise_share }: Comparison): Axis {
+export function axisOf({ changes, is_paired, noise_share }: Comparison): Axis {
   const ends = (changes ?? []).flatMap(({ high, low, ratio }) => [high, low, ratio]);
-  const noise = 1 + (known(noise_share) ?? 0);
+  const noise = 1 + (is_paired === true ? 0 : (known(noise_share) ?? 0));
   const spans = [noise, ...ends.flatMap((end) => ratioOf(end) ?? [])];
   const reach = Math.max(...spans.map((each) => Math.max(each, 1 / each)));
   const to = Math.min(MOST, Math.max(LEAST, reach * 1.1));
-  return { from: 1 / to, to, ticks: ticksTo(to) };
+  return { from: 1 / to, noise, ticks: ticksTo(to), to };
 }
 
 function ticksTo(to: number): number[] {

@@ -201,13 +201,12 @@ function verdictCell(change: Change, said: Set<unknown>): HTMLElement {
 }
 
 /** The interval as a whisker with a mark at the ratio, on an axis where twice and half are as far. */
-function whisker({ axis, comparison }: Scene, { high, low, ratio, verdict }: Change): HTMLElement {
+function whisker({ axis }: Scene, { high, low, ratio, verdict }: Change): HTMLElement {
   const [middle, from, to] = [ratio, low, high].map(ratioOf);
-  const noise = known(comparison.noise_share);
   const marks: HTMLElement[] = [];
   const at = (value: number): number => placeOf(value, axis);
-  if (noise !== null && noise > 0) {
-    const [left, right] = [at(1 / (1 + noise)), at(1 + noise)];
+  if (axis.noise > 1) {
+    const [left, right] = [at(1 / axis.noise), at(axis.noise)];
     marks.push(place(element("div", "jsp-noise"), left, right - left));
   }
   marks.push(place(element("div", "jsp-one"), at(1), 0));
@@ -234,15 +233,14 @@ function axisNode({ axis }: Scene): HTMLElement {
   return having(element("div", "jsp-axis", ...labels), { "aria-hidden": "true" });
 }
 
-function legend({ comparison }: Scene): HTMLElement {
-  const noise = known(comparison.noise_share);
+function legend({ axis: { noise } }: Scene): HTMLElement {
   return element(
     "p",
     "jsp-legend",
     legendEntry("jsp-interval-sample", "95 % interval of the ratio"),
-    noise === null
-      ? null
-      : legendEntry("jsp-noise", `noise: the same against itself, up to ${ratioText(1 + noise)}×`),
+    noise > 1
+      ? legendEntry("jsp-noise", `noise: runs of one side lie apart by up to ${ratioText(noise)}×`)
+      : null,
     element("span", "", "▼ faster, ▲ slower, ≈ cannot tell"),
   );
 }
