@@ -66,7 +66,7 @@ def test_what_could_not_be_pickled_is_named_and_let_go() -> None:
         pickle.dumps([Asking()])
 
     assert watched() is None
-    assert "part `[1].lock` of the value cannot be pickled" in str(recording.trace.summary)
+    assert "`job.lock` cannot be pickled" in str(recording.trace.summary)
     assert (other.trace.findings[0].rule, Asking.asked) == ("pickle.unpicklable", [1])
 
 

@@ -335,10 +335,9 @@ def test_slow_pickling_between_processes_has_its_side(
 ) -> None:
     """Out of here, into a worker, out of a worker, and in again: the stage and the lane tell."""
 
-    def once() -> tuple[int]:
+    def once() -> tuple[int, int]:
         _, trace, _ = watched(lambda: task.compute(**_by("processes", pool)))
-        assert row(trace, stage).busy_ns >= DELAY_S * 1e9 * 0.999
-        return (self_ns(trace, stage),)
+        return self_ns(trace, stage), row(trace, stage).busy_ns
 
     assert is_delay(once)
 

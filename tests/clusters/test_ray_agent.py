@@ -171,7 +171,7 @@ def test_what_is_slow_inside_of_a_task_is_told_apart() -> None:
     _, trace = recorded(lambda: ray.get(work.remote(argument, make)))
 
     for stage, least_ns in injected.items():
-        assert 0.99 * least_ns <= _inside(trace, stage) < 3 * least_ns
+        assert 0.99 * least_ns <= _inside(trace, stage) < least_ns + 150e6  # a function, too
     for stage in ("ray.arguments.unpickle", "ray.outputs.pickle"):  # not called Execute
         assert self_ns(trace, stage) > 0.5 * injected[stage]
     (execute,) = [span for span in spans(trace, "ray.execute") if span.name == "work"]

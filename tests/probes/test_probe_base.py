@@ -270,7 +270,6 @@ def test_stages_of_a_plug_in_are_told_by_every_view_where_it_is_not_installed(
     ]
     for told in (text(trace, width=100), markdown(trace), csv_text(rows_of(trace, "summary"))):
         assert "Wait for the postman" in told
-    assert "20.0 % in waits" in text(trace, width=100)
     assert "Wait for the postman" in text(analyse(trace), width=100)
     compared = compare(trace, trace)
     assert "Send a parcel" in [change.title for change in compared.changes]
