@@ -20,6 +20,8 @@ from jupyter_serprof.model import Sweep, Trace, from_document
 from jupyter_serprof.model.document import MIME_TYPE
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+#: Pictures and columns in base64, in which any short word may stand.
+_PACKED = re.compile(r'"(?:iVBOR|eA)[\w+/=\\]*"')
 #: What a cell may take on a slow machine before the test gives up.
 _PATIENCE_S = 120
 
@@ -47,7 +49,7 @@ class Ran(Shown):
         return [from_document(found) for o in self.outputs if (found := _document(o))]
 
     def names_of_the_machine(self) -> list[str]:
-        written = json.dumps(self.outputs)
+        written = _PACKED.sub("", json.dumps(self.outputs))
         private = {getpass.getuser(), socket.gethostname(), str(Path.home()), str(Path.cwd())}
         return [word for word in private if f'"{word}' in written or f"/{word}/" in written]
 
