@@ -246,7 +246,10 @@ def blame_facts(anatomy: Anatomy) -> list[str]:
     return facts
 
 
-def largest_sentence(anatomies: Sequence[Anatomy]) -> str:
-    """Return who is to blame in the largest of several objects."""
+def largest_sentence(anatomies: Sequence[Anatomy], *, is_of_time: bool = False) -> str:
+    """Return who is to blame in the largest of several objects; or only for half its time, too."""
     largest = max(anatomies, key=lambda anatomy: anatomy.total_bytes, default=None)
+    if largest and is_of_time and (found := culprit(largest)):
+        took_ns = sum(part.duration_ns or 0 for part in found.parts)
+        largest = largest if 2 * took_ns >= (largest.duration_ns or 0) else None
     return blame_sentence(largest) if largest else ""

@@ -36,7 +36,6 @@ _NO_OBJECTS = {
 }
 _REDUCED = {"REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "INST", "OBJ", "BINPERSID", "PERSID"}
 _REDUCERS = ("__reduce_ex__", "__reduce__")
-_CONTAINERS = (list, tuple, dict)
 
 
 class Look(NamedTuple):
@@ -76,10 +75,10 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
 
 def _arrays(value: Any) -> int | None:  # noqa: ANN401  (a container, perhaps)
     """Return how many arrays a list, tuple or dict is made of, by the first ones of them."""
-    first = list(ask.items_of(value, _SEEN_ARRAYS)) if ask.is_exactly(value, _CONTAINERS) else []
+    is_container = ask.is_exactly(value, (list, tuple, dict))
+    first = list(ask.items_of(value, _SEEN_ARRAYS)) if is_container else []
     are_arrays = all(ask.is_exactly_of(one, "numpy", "ndarray") for one in first)
-    is_each_new = len({*map(id, first)}) == len(first) > 0
-    return ask.length(value) if is_each_new and are_arrays else None
+    return ask.length(value) if are_arrays and len({*map(id, first)}) == len(first) > 0 else None
 
 
 def _gathered_bytes(value: Any) -> int | None:  # noqa: ANN401  (an array, perhaps)

@@ -46,6 +46,21 @@ def test_an_expression_that_pickles_opens_what_it_pickled(shell: Shell, sent: st
     assert copied in table.trace.anatomies[0].notes
 
 
+@pytest.mark.parametrize(("rows", "is_cause"), [(1, True), (60_000, False)])
+def test_who_has_the_bytes_is_the_headline_where_it_has_the_time(
+    shell: Shell, rows: int, *, is_cause: bool
+) -> None:
+    """Of 8 MB of array and many small objects the objects take the time, said once either way."""
+    Ran(shell, f"import numpy as np\nbig, small = np.zeros(10**6), list(zip(range({rows})))")
+
+    said = Ran(shell, "%serprof --blame pickle.dumps([big, small])")
+
+    summary, written = said.trace.summary, said.bundles[0]["text/plain"]
+    assert summary is not None
+    assert (" of 8." in summary.headline) == is_cause
+    assert written.count("`<list>[0]` is ") == 1
+
+
 def test_what_cannot_be_pickled_is_a_document_not_an_error(shell: Shell) -> None:
     """The cell goes on; the picture names the paths."""
     Ran(shell, "import threading\njob = {'a': [threading.Lock()], 'b': threading.Lock()}")

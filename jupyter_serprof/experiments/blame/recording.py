@@ -154,9 +154,11 @@ class BlamingRecording(KeepingRecording):
             self._blamed = with_anatomies(trace, anatomies, notes)
             summary, sentence = self._blamed.summary, largest_sentence(anatomies)
             if summary and sentence and trace.outcome != "error":  # then it says what was refused
-                facts = (*said, summary.headline, *summary.facts)
+                is_cause = bool(largest_sentence(anatomies, is_of_time=True))
+                facts = (*said, *[summary.headline] * is_cause, *summary.facts)
+                first = shortened(sentence) if is_cause else summary.headline
                 details = tuple(one for one in summary.details if one != sentence)
-                summary = Summary(shortened(sentence), facts, details=details)
+                summary = replace(summary, headline=first, facts=facts, details=details)
                 self._blamed = replace(self._blamed, summary=summary)
         return self._blamed
 

@@ -29,10 +29,7 @@ _PULL, _QUEUE, _RESTORE = "ray.arguments.pull", "ray.arguments.queue", "ray.argu
 
 
 class Leg(NamedTuple):
-    """A stage and its time, on the clock of the recorder, ns; of a pull, its bytes and variable.
-
-    And what the link of the node that it came to can, bytes per second, where that is known.
-    """
+    """A stage and its time, ns of the recorder; of a pull, bytes, variable its link, bytes/s."""
 
     stage: str
     start: int
@@ -96,8 +93,7 @@ class Sightings:
         return [Leg(_QUEUE, start, began)] * is_behind + [pull._replace(start=began)]
 
     def _came(self, ident: bytes, node: str, end: int) -> int:
-        """Return when a copy came to a node that had it at an end; 0: before all, or unknown."""
-        # It may be over and freed before anybody looks: the last bytes were its.
+        """Return when a copy came: one freed before anybody looked by last bytes; 0: never."""
         series, is_known = self.series.get(node), (ident, node) in self.came
         if is_known or not series or ident not in self.placed:
             return self.came.get((ident, node), 0)
