@@ -75,7 +75,8 @@ def main(arguments: Sequence[str], namespace: dict[str, Any]) -> int:
         options = understood(arguments)
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
-    options.live = None if options.quiet else api.Live()
+    options.live = api.Live()
+    options.tell = None if options.quiet else options.live.tell
     try:
         return _answered(options, namespace)
     except RegressionError as error:
@@ -90,11 +91,6 @@ def _answered(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     try:
         return _program(options) if options.program else _run(options, namespace)
     finally:  # whatever is said next begins on a line of its own
-        _close(options)
-
-
-def _close(options: argparse.Namespace) -> None:
-    if options.live is not None:
         options.live.close()
 
 
@@ -171,7 +167,7 @@ def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     except SerprofError:
         raise
     except Exception as error:  # noqa: BLE001  (whatever the user's program raises is shown)
-        _close(options)
+        options.live.close()
         return _say(_traceback(error), _FAILED)
     return _finish(options, made, limit)
 
@@ -196,7 +192,7 @@ def _program(options: argparse.Namespace) -> int:
     if options.repeat is not None or options.compare is not None:
         return _programs(options, name, limit)
     recording = api.stage_recording(name, detail=options.detail, blame=options.blame)
-    recording.live = options.live and options.live.tell
+    recording.live = options.tell
     watched = _cleared(options, recording)
     status = run_program(options.program, watched, is_module=bool(options.module))
     with redirect_stdout(sys.stderr):
@@ -213,7 +209,7 @@ def _cleared(
         with recording:
             yield
     except BaseException:
-        _close(options)
+        options.live.close()
         raise
 
 
@@ -235,7 +231,7 @@ def _programs(options: argparse.Namespace, name: str, limit: float | None) -> in
         api.check_question(before.name, name)
     with redirect_stdout(sys.stderr):
         try:
-            made = _made(runs, before, options.live and options.live.tell)
+            made = _made(runs, before, options.tell)
         except ProgramError as error:
             if runs.progress.done:
                 _finish(options, (runs.document, None), None)
@@ -259,19 +255,18 @@ def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep
     if options.transports and not code.is_expression:
         message = "--transports sends a value, and the statement is none. Move it to -s"
         raise UsageError(message)
-    tell = options.live and options.live.tell
-    first = api.record(name, detail=options.detail, blame=options.blame, live=tell)
+    first = api.record(name, detail=options.detail, blame=options.blame, live=options.tell)
     with first:
         value = code.call()
     is_value = code.is_expression and value is not None and not first.has_spans | options.blame
     if is_value or options.transports:
         asked = options.transports.split(",") if options.transports else None
         trip = api.trip_like(before, value, name, asked, options.repeat, detail=options.detail)
-        return _made(trip, before, tell)
+        return _made(trip, before, options.tell)
     if options.blame or (options.repeat is None and before is None):
         return first.trace, None
     repeats = api.Repeats(code.call, name, options.detail, [first.trace], options.repeat)
-    return _made(repeats, before, tell)
+    return _made(repeats, before, options.tell)
 
 
 def _made(runs: api.Experiment[Sweep], before: Trace | Sweep | None, tell: Any) -> _Made:  # noqa: ANN401
@@ -288,7 +283,7 @@ def _made(runs: api.Experiment[Sweep], before: Trace | Sweep | None, tell: Any) 
 
 def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> int:
     document, problem = made
-    if options.live is not None and not options.live.replace(document):
+    if not (options.quiet or options.live.replace(document)):
         api.show(document)
     for file in filter(None, (*options.save, options.html)):
         api.save(document, file, private=options.private or None)

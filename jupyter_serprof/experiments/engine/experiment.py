@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -79,39 +79,28 @@ class Once:
         return Progress(int(self.is_done), int(not self.is_done), what=self.what)
 
 
-@dataclass(slots=True)
 class Telling(Generic[Made]):
-    """Decides when it is time to tell what was measured so far: between runs, and seldom.
+    """Tells what was measured so far: between runs, from half a second on, and seldom.
 
-    ``tell``: What is called with the document so far; None tells nothing.
-
-    The clock of `QUIET_S` starts with the object. A telling that fails is the last one: no picture
-    while something runs must not cost its result.
+    ``tell``: What is called with the document so far; None tells nothing. One that fails is called
+        no more: no picture while something runs must cost its result.
     """
 
-    tell: Tell[Made] = None
-    _next_s: float = field(default_factory=lambda: time.monotonic() + QUIET_S, init=False)
-    _has_told: bool = field(default=False, init=False)
+    def __init__(self, tell: Tell[Made] = None) -> None:
+        self.tell, self._rest, self._next_s = tell, 0, time.monotonic() + QUIET_S
 
-    def update(self, document: Callable[[], Made]) -> float:
-        """Tell, if it is time to; return how long the measuring had to wait for it (s).
-
-        ``document``: Makes the document so far; not called when it is not time.
-        """
+    def update(self, document: Callable[[], Made]) -> None:
+        """Tell, if it is time to; when it is not, the document is not even made."""
         start_s = time.monotonic()
         if self.tell is None or start_s < self._next_s:
-            return 0.0
+            return
         try:
             self.tell(document())
         except Exception:  # noqa: BLE001  (no picture must not cost the result)
             self.tell = None
         end_s = time.monotonic()
-        took_s = end_s - start_s
         # The first one imports what draws: that says nothing about those that follow.
-        rest_s = REST * took_s if self._has_told else 0.0
-        self._has_told = True
-        self._next_s = end_s + max(BETWEEN_S, rest_s)
-        return took_s
+        self._next_s, self._rest = end_s + max(BETWEEN_S, self._rest * (end_s - start_s)), REST
 
 
 def steps_of(experiment: Experiment[Made], tell: Tell[Made] = None) -> Steps:
