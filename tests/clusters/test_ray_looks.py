@@ -28,7 +28,6 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(live, "AFTER_S", 0.1)
     monkeypatch.setattr(live, "STILL_S", 0.3)
     monkeypatch.setattr(looks, "_EVERY_S", 0.3)
-    monkeypatch.setattr(looks, "_PATIENCE_S", 5.0)
     return tmp_path / "gate"
 
 
@@ -123,6 +122,19 @@ def test_what_was_sent_before_is_counted_where_it_is_awaited(gate: Path, detail:
         ray.get(refs)
 
     assert watcher.said
+
+
+def test_calls_sent_before_are_in_the_queue_of_an_actor(gate: Path) -> None:
+    serve = Clerk.remote().serve
+    before = serve.remote(gate)
+    words = "; serve, sent before, runs for  ... , 2 calls in the queue of its actor"
+    watcher = Watcher(words, gate.touch)
+
+    with record("queue", live=watcher):
+        ray.get([serve.remote(None), serve.remote(None)])
+
+    assert watcher.said
+    assert ray.get(before) == 1
 
 
 FORCED = "  # ends the processes of tasks that run"

@@ -306,7 +306,7 @@ for ref in (*keep, far):  # of what is on disk some may be in memory still
     row = max(recording.trace.waterfall.rows, key=lambda row: row.self_ns)
     told[row.stage.rpartition(".")[0]] = row.copied_bytes
 print(repr(("ray.restore" in told, told["ray"] // 10**7)))
-live.AFTER_S, live.STILL_S, looks._EVERY_S, looks._PATIENCE_S, heard = 0.1, 0.3, 0.3, 9, [""]
+live.AFTER_S, live.STILL_S, looks._EVERY_S, heard = 0.1, 0.3, 0.3, [""]
 def tell(facts):
     heard[-1] += str(facts)
     if " from another node" in heard[-1]:

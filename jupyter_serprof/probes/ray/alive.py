@@ -101,12 +101,8 @@ def silence_note(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     return f"Ray's {' and '.join(dead or now)} {when}: {_RESTART}" if now else ""
 
 
-def asked(ask: Callable[[], _Answer], until: float) -> _Answer:
-    """Ask on a thread that is left to itself if it takes too long: a late answer goes nowhere.
-
-    Raises ``TimeoutError``, ``InterruptedError``: If there is no answer in time, or Ctrl-C waits to
-        be heard.
-    """
+def asking(ask: Callable[[], _Answer]) -> Future[_Answer]:
+    """Ask on a thread that is left to itself; the answer may come late, or never."""
     answer: Future[_Answer] = Future()
 
     def run() -> None:
@@ -119,6 +115,16 @@ def asked(ask: Callable[[], _Answer], until: float) -> _Answer:
             OWN_THREADS.discard(get_ident())
 
     Thread(target=run, name="serprof-ray", daemon=True).start()
+    return answer
+
+
+def asked(ask: Callable[[], _Answer], until: float) -> _Answer:
+    """Ask, and wait for so long; a late answer goes nowhere.
+
+    Raises ``TimeoutError``, ``InterruptedError``: If there is no answer in time, or Ctrl-C waits to
+        be heard.
+    """
+    answer = asking(ask)
     while not answer.done() and not is_pressed() and time.monotonic() < until:
         wait([answer], POLL_S)
     if is_pressed():

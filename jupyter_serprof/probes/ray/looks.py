@@ -14,7 +14,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from functools import partial
 from itertools import chain, islice
+from math import inf
 from statistics import median
 from types import FrameType
 from typing import Any, NamedTuple
@@ -27,12 +31,12 @@ from jupyter_serprof.model.trace import STOOD
 from jupyter_serprof.model.units import counted, format_bytes
 from jupyter_serprof.probes.held import holders, parts_of, variables
 from jupyter_serprof.probes.ray.agent.copies import task_id
-from jupyter_serprof.probes.ray.alive import asked, pending_tasks, silence_note, silent_processes
+from jupyter_serprof.probes.ray.alive import asking, pending_tasks, silence_note, silent_processes
 from jupyter_serprof.probes.ray.road import name_of, names
 from jupyter_serprof.probes.ray.tasks import _reader
 
-#: Why nothing moves is asked so often, and so long an answer is waited for, s.
-_EVERY_S, _PATIENCE_S = 2.0, 0.3
+#: How often is asked why nothing moves; from when on an answer is old; a wait at the end for it, s.
+_EVERY_S, _OLD_S, _PATIENCE_S = 2.0, 3.0, 0.3
 #: The states of more tasks are not read: of a thousand it takes the GCS milliseconds.
 _MOST_TASKS, _MOST_REASONS = 2_000, 2
 #: Names of Ray's ``TaskStatus``.
@@ -58,7 +62,10 @@ class TaskLooks:
         self.submitted, self._before = 0, _pending_now() or frozenset()
         #: Of those that were under way before, what is waited for.
         self._awaited = set[bytes]()
-        self._why, self._asked_s, self._start_s = "", 0.0, time.time()
+        self._asked_s, self._start_s = 0.0, time.time()
+        #: What the last answer was, and when it was asked for; what has no answer yet.
+        self._why = ("", 0.0)
+        self._answer: Future[str] | None = None
         UNNAMED.clear()
 
     def add(self, record: Record) -> None:
@@ -80,18 +87,30 @@ class TaskLooks:
         pending = known - (self._before - self._awaited)
         total = max(self.submitted + len(self._awaited), len(pending))
         done, is_still = total - len(pending), still_s >= _EVERY_S and bool(pending or wanted)
-        if is_still and time.monotonic() >= self._asked_s + _EVERY_S:
-            self._asked_s, self._why = time.monotonic(), _why(pending, wanted, self._start_s)
-        why = self._why if is_still else ""
+        why = self._seen(pending, wanted, still_s) if is_still else ""
         if not total:
             return LiveFacts(caller, why=why)
         return LiveFacts(caller, "", done, total, share=done / total, guessed=_GUESSED, why=why)
 
+    def _seen(self, pending: frozenset[bytes], wanted: Sequence[Any], still_s: float) -> str:
+        """Return why nothing moves, as a look has found; begin the next when that one is over."""
+        now_s = time.monotonic()
+        if self._answer and self._answer.done():
+            self._why, self._answer = (self._answer.result(), self._asked_s), None
+        if not self._answer and now_s >= self._asked_s + _EVERY_S:
+            self._asked_s = now_s
+            self._answer = asking(partial(_why, pending, wanted, self._start_s))
+        why, age_s = self._why[0], now_s - self._why[1]
+        age = f" ({seconds_text(age_s)} ago)" * (age_s > _OLD_S)
+        return f"{why}{age}" if why and age_s <= still_s else ""  # something has moved since
+
     def tell_why(self, notes: list[str]) -> None:
         """Add why nothing moved at the end, where no line has told it."""
         is_told = any(note.startswith(STOOD) for note in notes)
-        if not is_told and (facts := self.facts("", _EVERY_S)) and facts.why:
-            notes.append(f"{STOOD}{facts.why}")
+        if not is_told and self.facts("", inf):
+            wait([self._answer] if self._answer else [], _PATIENCE_S)
+            facts = self.facts("", inf)
+            notes += [f"{STOOD}{facts.why}"] if facts and facts.why else []
 
     def left_note(self) -> str:
         """Say which tasks go on, and a line that ends them; empty without any."""
@@ -146,16 +165,10 @@ def _wanted(frame: FrameType) -> Sequence[Any]:
 def _why(pending: frozenset[bytes], wanted: Sequence[Any], start_s: float) -> str:
     if silent := silent_processes():
         return silence_note({}, silent)
-    until = time.monotonic() + _PATIENCE_S
-
-    def said() -> str:
+    with suppress(Exception):  # a name of Ray is gone
         reasons = chain(_places(wanted, ""), _reasons(pending, start_s))
         return "; ".join(islice(reasons, _MOST_REASONS))
-
-    try:
-        return asked(said, until)
-    except Exception:  # noqa: BLE001  (no answer in time, or a name of Ray is gone)
-        return ""
+    return ""
 
 
 class _Known(NamedTuple):
@@ -213,8 +226,7 @@ def _states() -> Iterator[_Known]:
         times = task.state_updates.state_ts_ns
         if times:
             state, since_ns = max(times.items(), key=lambda entry: (entry[1], entry[0]))
-            is_over = state == status.FINISHED
-            until_s = since_ns / 1e9 if is_over else time.time()
+            until_s = since_ns / 1e9 if state == status.FINISHED else time.time()
             began_ns = times.get(status.RUNNING, 0)
             ran_s = until_s - began_ns / 1e9 if began_ns else None
             yield _Known(task, status.Name(state), since_ns / 1e9, ran_s)
@@ -232,8 +244,7 @@ def _running(tasks: list[_Known], known: list[_Known], start_s: float) -> Iterat
     oldest = max(running, key=lambda one: one.ran_s or 0.0)
     info, name = oldest.task.task_info, name_of(oldest.task.task_info)
     since = [one for one in known if one.state == "FINISHED" and one.since_s >= start_s]
-    ended = [one for one in since if name_of(one.task.task_info) == name]
-    usual_s = [one.ran_s for one in ended if one.ran_s is not None]
+    usual_s = [one.ran_s for one in since if one.ran_s and name_of(one.task.task_info) == name]
     queue = [one for one in (*tasks, *before) if one.state in _QUEUED and info.actor_id]
     queued = sum(one.task.task_info.actor_id == info.actor_id for one in queue)
     name += ", sent before," * (id(oldest) not in mine)
@@ -241,10 +252,9 @@ def _running(tasks: list[_Known], known: list[_Known], start_s: float) -> Iterat
     count, its = oldest.task.attempt_number + 1, bytes(oldest.task.task_id)
     is_lost = any(one.state == "FINISHED" and bytes(one.task.task_id) == its for one in tasks)
     again = f", in attempt {count}: its {'result was lost' if is_lost else 'worker died'}"
-    more = f"{again * (count > 1)}{more}"
     first = "" if usual_s or info.actor_id else ", imports and arguments included"
     usual = median(usual_s) if usual_s else None
-    yield f"{long_text(name, oldest.ran_s or 0.0, usual)}{first}{more}"
+    yield f"{long_text(name, oldest.ran_s or 0.0, usual)}{first}{again * (count > 1)}{more}"
 
 
 def _held(known: Iterable[_Known]) -> Counter[str]:

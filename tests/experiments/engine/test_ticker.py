@@ -9,6 +9,7 @@ import threading
 import time
 from _thread import start_new_thread
 from collections import Counter, defaultdict
+from concurrent.futures import wait
 from functools import partial
 from heapq import heapreplace
 from importlib import import_module
@@ -219,16 +220,40 @@ def test_code_that_waits_for_no_cluster_is_kept_by_none() -> None:
     assert "the scheduler is busy" in (cluster_facts([look], "dask.wait") or LiveFacts()).why
 
 
-def test_earlier_calls_are_in_the_queue_of_an_actor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_looks, "name_of", lambda _: "serve")
-    info: Any = SimpleNamespace(actor_id=b"A", attempt_number=0, task_id=b"1")
-    info.task_info = info
-    states = {"RUNNING": 8.0, ray_looks._QUEUED[0]: None, ray_looks._QUEUED[1]: None}
-    known = [ray_looks._Known(info, state, 1.0, ran_s) for state, ran_s in states.items()]
+def test_what_is_free_is_told_of_nodes_that_could_ever_take_the_task() -> None:
+    nodes = [
+        SimpleNamespace(total_resources={"CPU": total}, available_resources={"CPU": free})
+        for total, free in ((3, 3), (4, 1))
+    ]
 
-    (said,) = ray_looks._running(known[-1:], known, 9.0)
+    assert ray_looks._lacking({"CPU": 4}, nodes, {"CPU": 3}) == "1 CPU free"
 
-    assert said == "serve, sent before, runs for 8.0 s, 2 calls in the queue of its actor"
+
+def test_a_look_that_comes_late_is_told_with_its_age(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy cluster is asked once at a time; of what has moved since nothing is told."""
+    now_s, gate = [50.0], threading.Event()
+    ask = Mock(side_effect=lambda *_: iter(["a task runs"] * gate.wait(30)))
+    made = {"_reasons": ask, "_places": lambda *_: (), "silent_processes": dict}
+    made["_pending_now"] = lambda: frozenset([b"id"])
+    clock = SimpleNamespace(monotonic=lambda: now_s[0], time=float)
+    for name, value in (made | {"time": clock}).items():
+        monkeypatch.setattr(ray_looks, name, value)
+    looks = ray_looks.TaskLooks(threading.get_ident)
+    looks._before = frozenset()
+
+    def told(at_s: float, still_s: float) -> str:
+        now_s[0] = at_s
+        return (looks.facts("ray.wait", still_s) or LiveFacts()).why
+
+    looks.submitted = 1
+    assert ([told(50.0, 2.0), told(54.0, 6.0)], ask.call_count) == (["", ""], 1)
+    gate.set()
+    wait(filter(None, [looks._answer]), 30)
+    gate.clear()  # for the next look
+    late = [told(54.0, 6.0), told(54.0, 3.0)]
+    gate.set()
+
+    assert late == ["a task runs (4.0 s ago)", ""]
 
 
 def test_a_child_of_a_fork_waits_for_no_thread(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
