@@ -177,12 +177,14 @@ class Code(NamedTuple):
 def compile_code(typed: Typed) -> Code:
     """Compile statements; the call returns the value of the last one if it is an expression.
 
-    Raises ``UsageError``: For a syntax error (in one message, without frames of ours), and for
-        top-level await, which needs the event loop that is busy running the magic.
+    Raises ``UsageError``: For a syntax error, an option behind the code (``a --blame`` subtracts
+        a name), and top-level await, which needs the event loop that is busy running the magic.
     """
-    shell = typed.shell
+    shell, code = typed.shell, typed.options.code
+    flag = next((word for word in code.split() if word in typed.syntax.flags), None)
+    hint = f"{flag} stands behind the code; options go before it" if flag else ""
     try:
-        source = str(shell.transform_cell(typed.options.code))  # type: ignore[no-untyped-call]  # IPython
+        source = str(shell.transform_cell(code))  # type: ignore[no-untyped-call]  # IPython
         file_name = shell.compile.cache(source)
         parse: Any = shell.compile.ast_parse
         body = list(shell.transform_ast(parse(source, file_name)).body)  # type: ignore[no-untyped-call]
@@ -190,7 +192,9 @@ def compile_code(typed: Typed) -> Code:
         statements = _compiled(shell, ast.Module(body, []), file_name, "exec")
         value = _compiled(shell, ast.Expression(last.value), file_name, "eval") if last else None
     except SyntaxError as error:
-        raise UsageError(_told(error)) from None
+        raise UsageError("\n".join(filter(None, (_told(error), hint)))) from None
+    if flag and last and isinstance(last.value, ast.BinOp) and flag.strip("-") not in typed.names:
+        raise UsageError(hint)
     if any(one is not None and one.co_flags & _COROUTINE for one in (statements, value)):
         raise UsageError(_AWAIT.format(typed.syntax.magic))
     return Code(_caller(typed, statements, value), last is not None and not body)
@@ -205,12 +209,9 @@ def _compiled(shell: InteractiveShell, tree: ast.AST, file_name: str, mode: str)
 def _told(error: SyntaxError) -> str:
     # Python 3.13 has a private kind of it for what is incomplete.
     kind = type(error) if isinstance(error, IndentationError) else SyntaxError
-    said = f"{kind.__name__}: {error.msg}"
-    if error.text is None:
-        return said
-    line = error.text.rstrip("\n")
     mark = " " * ((error.offset or 1) - 1) + "^"
-    return f"{said}\n    {line}\n    {mark}"
+    line = "" if error.text is None else f"\n    {error.text.rstrip(chr(10))}\n    {mark}"
+    return f"{kind.__name__}: {error.msg}{line}"
 
 
 def _caller(typed: Typed, statements: Any, value: Any) -> Callable[[], object]:  # noqa: ANN401  (code)

@@ -393,6 +393,7 @@ def test_shell_syntax_works_in_the_code(shell: Shell) -> None:
         ("%serprof -o class ran()", "needs the name of a variable"),
         ("%serprof --sweep n=1e3:1e5:3 --transports pickel ran()", "did you mean pickle?"),
         ("%serprof --sweep n=1e3:1e5:3 ran(", "SyntaxError"),
+        ("%serprof ran --blame", "--blame stands behind the code; options go before it"),
         ("%serprof --sweep n=1e3:1e5:3 y = ran()", "the code is a statement"),
         ("%serprof --save before", "the code to run is missing: %serprof --save before CODE"),
         ("%serprof --blame", "the code to run is missing: %serprof --blame CODE"),

@@ -54,20 +54,17 @@ def html(doc: Trace | Sweep) -> str:
     The document lies in the page as JSON text of a type that no browser executes, with every ``<``
     as an escape: no text of a document can end that element or open another.
     """
+    written = json.dumps(linked(to_document(doc)), separators=(",", ":"))
     parts = {
         "title": entities.escape(clean(doc.name)),
         "view": "",
         # Lone surrogates of damaged names stay escaped: the page is written as UTF-8.
-        "document": _written(doc).replace("<", "\\u003c"),
+        "document": written.replace("<", "\\u003c"),
         "fallback": _fallback(doc),
     }
     # In one pass: what is filled in is never searched for places.
     # Built by ``npm run build:hosts``: script, style and policy of the page are in it.
     return _PLACE.sub(lambda place: parts[place[1]], asset(f"{kind_of(doc)}.html"))
-
-
-def _written(doc: Trace | Sweep) -> str:
-    return json.dumps(linked(to_document(doc)), separators=(",", ":"))
 
 
 def _fallback(doc: Trace | Sweep) -> str:

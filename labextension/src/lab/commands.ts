@@ -66,7 +66,8 @@ function add({ app, palette }: Surroundings, id: string, label: string, act: Act
     isVisible: () => act.isVisible?.() ?? true,
     execute: (args) => act.execute(args),
   });
-  palette?.addItem({ command: id, category: CATEGORY });
+  const shown = act.isVisible === undefined ? palette : null;
+  shown?.addItem({ command: id, category: CATEGORY });
 }
 
 function addCellCommand(around: Surroundings, id: string, label: string, magic: CellMagic): void {
