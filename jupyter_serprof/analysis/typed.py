@@ -37,6 +37,8 @@ _LONGEST_CODE, _BINDS_NAME = 20_000, f"{NAME} = "
 #: A name that no variable has: what was hidden, or is no variable.
 _HIDDEN = "'...'"
 _WAITS = {"ray.get": "tasks", "dask.compute": "computed"}
+#: What `submit` of Dask keeps for itself of what it is given by name.
+_OF_SUBMIT = {"key", "priority", "pure", "retries", "workers"}
 _METHODS = {"compute": "computed", "persist": "kept", "result": "futures"}
 #: What stands before the point of a function of a library, and has no data.
 _LIBRARIES = frozenset(("client", "cls", "da", "dask", "db", "dd", "np", "pd", "ray", "self", "xr"))
@@ -196,6 +198,9 @@ def _of_arguments(call: ast.Call, made: dict[str, ast.expr], turns: set[str]) ->
         yield "name", ast.unparse(first) if first and _is_place(first) else _HIDDEN
     sent = call.args[1:] if what.endswith(".submit") else call.args[:1] * bool(_CUT.search(what))
     yield from (("name", ast.unparse(e)) for e in sent if _is_place(e) and not turns & _names(e))
+    if what.endswith(".submit") and first and {e.arg for e in call.keywords} <= _OF_SUBMIT:
+        held = f"lambda: {ast.unparse(ast.Call(first, call.args[1:], []))}"
+        yield "held", ast.unparse(ast.Call(call.func, [ast.Name(held)], call.keywords))
     if what.endswith(".submit") and isinstance(first, ast.Attribute) and _variable(first):
         yield from (("bound", ast.unparse(first.value)), ("method", first.attr))
     if what.endswith(".remote"):

@@ -206,10 +206,8 @@ def items_of(value: Any, most: int) -> Iterator[object]:  # noqa: ANN401  (anyth
         yield from islice((value.func, *value.args, *value.keywords.values()), most)
 
 
-_NODES = 10_000
-_ENCODED_AT_MOST = 2**20
-_LARGEST = 2**63 - 1
-_SHARED_FROM = 100
+_NODES, _SHARED_FROM = 10_000, 100
+_ENCODED_AT_MOST, _LARGEST = 2**20, 2**63 - 1
 
 
 def size_bytes(value: object) -> int | None:

@@ -16,16 +16,7 @@ from functools import lru_cache
 from textwrap import dedent
 from typing import NamedTuple
 
-from jupyter_serprof.objects.ask import (
-    is_a,
-    is_exactly,
-    is_plain,
-    kind_name,
-    name_in,
-    own_names,
-    size_bytes,
-    state_of,
-)
+from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.labels import is_by_value
 
 #: A chain of helpers longer than this is not followed.
@@ -79,7 +70,7 @@ def globals_written(function: object) -> list[str]:
     reads, known, names = _reads(function.__code__), function.__globals__, list[str]()
     for name, is_call in _changed(_nodes(function)):
         value = known.get(name)  # a module is configured
-        is_own = is_exactly(value, _KEPT) if is_call else not is_a(value, _MODULE)
+        is_own = ask.is_exactly(value, _KEPT) if is_call else not ask.is_a(value, _MODULE)
         names += [name] if is_own and name in reads else []
     stored = (one for one in dis.get_instructions(function.__code__) if one.opname == _STORE)
     return list(dict.fromkeys([*names, *(one.argval for one in stored)]))
@@ -122,7 +113,7 @@ def inputs_changed(function: types.FunctionType) -> dict[str, bool]:
 
 def blocks_its_loop(function: object) -> bool:
     """Tell whether the code of a coroutine itself waits by Ray, where all others stand still."""
-    bare = function.__dict__.get("__wrapped__") if is_a(function, types.FunctionType) else None
+    bare = function.__dict__.get("__wrapped__") if ask.is_a(function, types.FunctionType) else None
     if not isinstance(bare, types.FunctionType) or not inspect.iscoroutinefunction(bare):
         return False  # Ray wraps all methods
     nodes = _nodes(bare)
@@ -136,8 +127,8 @@ def makes_graphs(function: types.FunctionType) -> bool:
     """Tell whether the code of a function calls what makes or computes graphs of Dask."""
     known, names = function.__globals__, _reads(function.__code__)
     read = [known.get(name) for name in names if name in _GRAPH_CALLS | {"dask"}]
-    homes = [one.__name__ for one in read if is_a(one, types.ModuleType)]
-    homes += [one.__module__ or "" for one in read if is_a(one, types.FunctionType)]
+    homes = [one.__name__ for one in read if ask.is_a(one, types.ModuleType)]
+    homes += [one.__module__ or "" for one in read if ask.is_a(one, types.FunctionType)]
     is_dasks = any(home.partition(".")[0] == "dask" for home in homes)
     return is_dasks and not _GRAPH_CALLS.isdisjoint(function.__code__.co_names)
 
@@ -154,9 +145,9 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
     """
     found: dict[str, tuple[int, dict[str, object]]] = {}
     for (name, kind, value), size, known in _travelling(getattr(remote, "_function", remote)):
-        entry = {"name": name, "kind": kind, "type": kind_name(type(value)), "size_bytes": size}
+        entry = {"name": name, "kind": kind, "type": ask.kind_name(type(value)), "size_bytes": size}
         if kind == "default":
-            entry["variable"] = name_in(known, value)
+            entry["variable"] = ask.name_in(known, value)
         found.setdefault(name, (size, entry))
     return [entry for _, entry in sorted(found.values(), key=lambda one: -one[0])[:5]]
 
@@ -169,7 +160,7 @@ def _travelling(value: object) -> Iterator[tuple[Variable, int, dict[str, object
         function = waiting.popleft()
         for variable in variables_of(function) if function not in seen else ():
             for one in (variable, *_attributes(variable)):
-                size = size_bytes(one.value)
+                size = ask.size_bytes(one.value)
                 if size is not None:
                     yield one, size, function.__globals__
             if is_by_value(variable.value):
@@ -180,18 +171,20 @@ def _travelling(value: object) -> Iterator[tuple[Variable, int, dict[str, object
 def _attributes(variable: Variable) -> Iterator[Variable]:
     """Yield the attributes of an object that is pickled by them: no method of its own says how."""
     name, kind, value = variable
-    if is_plain(type(value)):
-        yield from (Variable(f"{name}.{at}", kind, part) for at, part in state_of(value).items())
+    if ask.is_plain(type(value)):
+        yield from (
+            Variable(f"{name}.{at}", kind, part) for at, part in ask.state_of(value).items()
+        )
 
 
 def _functions(value: object) -> Iterator[types.FunctionType]:
-    if is_a(value, types.FunctionType):
+    if ask.is_a(value, types.FunctionType):
         yield value
-    elif is_a(value, type):
-        for part in own_names(value).values():
-            bare = part.__func__ if is_a(part, staticmethod | classmethod) else part
+    elif ask.is_a(value, type):
+        for part in ask.own_names(value).values():
+            bare = part.__func__ if ask.is_a(part, staticmethod | classmethod) else part
             for _ in range(_WRAPPERS):
-                if is_a(bare, types.FunctionType):
+                if ask.is_a(bare, types.FunctionType):
                     bare = bare.__dict__.get("__wrapped__", bare)
-            if is_a(bare, types.FunctionType):
+            if ask.is_a(bare, types.FunctionType):
                 yield bare

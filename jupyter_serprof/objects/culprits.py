@@ -22,20 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jupyter_serprof.model.units import is_code
-from jupyter_serprof.objects.ask import (
-    bases_of,
-    is_a,
-    is_array,
-    is_exactly,
-    is_of,
-    is_plain,
-    kind_module,
-    kind_name,
-    name_in,
-    notebook_name,
-    of_class,
-    own_names,
-)
+from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.labels import is_by_value
 from jupyter_serprof.objects.picklers import CountingFile, OutOfTime, careful
 from jupyter_serprof.objects.walk import Part, parts_of
@@ -186,15 +173,15 @@ class _Search:
     ) -> None:
         """Add what fails below a value, or itself; a path begins at the first with a name."""
         if not path[:1].isidentifier():
-            known = notebook_name(value) or name_in(self.names, value)
+            known = ask.notebook_name(value) or ask.name_in(self.names, value)
             path, place = (known, "") if known else (path, place)
         count = len(self.found)
         found = parts_of(value, takes_functions=self.takes_functions)
         in_time = takewhile(lambda _: time.monotonic() <= self.deadline, found)
         parts = list(in_time) if len(above) < _DEPTH else []
-        if error != _TOO_DEEP or len(parts) > _CHAIN_PARTS or is_a(value, dict):
+        if error != _TOO_DEEP or len(parts) > _CHAIN_PARTS or ask.is_a(value, dict):
             for step, part, why in self._failing(parts):
-                if is_of(value, "pandas", "DataFrame") and step[:1] == "[":
+                if ask.is_of(value, "pandas", "DataFrame") and step[:1] == "[":
                     kind = _COLUMN + _IN_TUPLE * (place == _IN_TUPLE)
                     self.found.append(Culprit(path + step, kind, why))
                 elif id(part) not in above and part is not value:
@@ -204,14 +191,14 @@ class _Search:
         if any("." in owner and kind not in _ADVICE for kind, _, owner in places):
             del self.found[count:]  # what a library made for itself: its object is told whole
         if len(self.found) == count:
-            place_on_disk = getattr(value, "name", None) if is_exactly(value, _FILES) else None
+            place_on_disk = getattr(value, "name", None) if ask.is_exactly(value, _FILES) else None
             is_file = type(place_on_disk) is str and Path(place_on_disk).is_file()
-            kind = FILE if is_file else kind_name(type(value))
+            kind = FILE if is_file else ask.kind_name(type(value))
             is_unknown = not self.takes_functions and _NOT_FOUND.match(error)
             kind += _NO_MODULE * (kind != "function") if is_unknown else place
             self.found.append(Culprit(path, kind, error))
         elif not self.takes_functions and is_by_value(type(value)) and self.error_of(type(value)):
-            self.found.append(Culprit(path, kind_name(type(value)) + _NO_MODULE, error))
+            self.found.append(Culprit(path, ask.kind_name(type(value)) + _NO_MODULE, error))
         if len(self.found) >= _CULPRITS:
             raise OutOfTime
 
@@ -232,23 +219,23 @@ def _place_in(value: object, step: str, place: str) -> str:
     """Say what a part is in that stands at a place, as far as it decides what to do about it."""
     if place.startswith(_IN) and place != _IN_TUPLE:
         return place
-    copies_itself = of_class(type(value), "__deepcopy__") and not is_array(value)
-    if copies_itself or is_a(value, type):  # a deep copy may not go into it
-        return _IN + kind_name(type(value))
-    if step[1:].isidentifier() and not is_a(value, _UNNAMED):
+    copies_itself = ask.of_class(type(value), "__deepcopy__") and not ask.is_array(value)
+    if copies_itself or ask.is_a(value, type):  # a deep copy may not go into it
+        return _IN + ask.kind_name(type(value))
+    if step[1:].isidentifier() and not ask.is_a(value, _UNNAMED):
         return _OF + _owner_name(type(value))
-    return _IN_TUPLE if is_a(value, tuple) and step[:1] == "[" else ""
+    return _IN_TUPLE if ask.is_a(value, tuple) and step[:1] == "[" else ""
 
 
 def _owner_name(kind: type) -> str:
     """Return the name of a class, with its module where it is of a library, not of the user."""
-    name, module = kind_name(kind), kind_module(kind)
+    name, module = ask.kind_name(kind), ask.kind_module(kind)
     file = str(getattr(sys.modules.get(module), "__file__", ""))
     is_library = module.partition(".")[0] in sys.stdlib_module_names or "site-packages" in file
     if is_library and module != "__main__":
         return f"{module}.{name}"
-    has_slots = any(own_names(base).get("__slots__") for base in bases_of(kind))
-    state = "__slots__" if has_slots else "" if is_plain(kind) else "__getstate__"
+    has_slots = any(ask.own_names(base).get("__slots__") for base in ask.bases_of(kind))
+    state = "__slots__" if has_slots else "" if ask.is_plain(kind) else "__getstate__"
     return f"{name} with {state}" if state else name
 
 

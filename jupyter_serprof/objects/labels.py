@@ -4,16 +4,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from jupyter_serprof.objects.ask import (
-    attribute,
-    is_a,
-    is_array,
-    is_of,
-    kind_module,
-    kind_name,
-    length,
-    qualified_name,
-)
+from jupyter_serprof.objects import ask
 
 KEY_LENGTH = 32
 #: Of what cloudpickle makes a class from. Source: cloudpickle 3.1.2, _class_getnewargs.
@@ -44,42 +35,42 @@ def key_label(key: object) -> str:
         return f'["{text}"]' if len(text) <= KEY_LENGTH else "[<str>]"
     if key is None or key is True or key is False:
         return f"[{key!r}]"
-    number = next((kind for kind in (int, float) if is_a(key, kind)), None)
+    number = next((kind for kind in (int, float) if ask.is_a(key, kind)), None)
     try:
-        return f"[<{kind_name(type(key))}>]" if number is None else f"[{number.__repr__(key)}]"
+        return f"[<{ask.kind_name(type(key))}>]" if number is None else f"[{number.__repr__(key)}]"
     except ValueError:  # more digits than Python writes
-        return f"[<{kind_name(type(key))}>]"
+        return f"[<{ask.kind_name(type(key))}>]"
 
 
 def as_text(value: object) -> str | None:
     """Return the text that an object is, also of a class derived from ``str``; else None."""
-    return str.__str__(value) if is_a(value, str) else None
+    return str.__str__(value) if ask.is_a(value, str) else None
 
 
 def state_label(value: object, key: object) -> str:
     """Return the step of an entry in the state of an object: an attribute, as a rule."""
     text = as_text(key)
-    if is_a(value, types.FunctionType) and text in _SLOTS:
+    if ask.is_a(value, types.FunctionType) and text in _SLOTS:
         return _SLOTS[text]
-    if kind_name(type(value)) == "SingleBlockManager":
+    if ask.kind_name(type(value)) == "SingleBlockManager":
         return "<repeated>"
     return key_label(key) if text is None else f".{text}"
 
 
 def argument_label(value: object, at: object) -> str:  # noqa: PLR0911  (a kind each)
     """Return the step of an argument that an object is made again from."""
-    if is_a(value, types.FunctionType) and at == 0:
+    if ask.is_a(value, types.FunctionType) and at == 0:
         return "<code>"
-    if is_a(value, type) and at == _BASES:
+    if ask.is_a(value, type) and at == _BASES:
         return "<bases>"
-    if is_a(value, types.CellType):
+    if ask.is_a(value, types.CellType):
         return "<contents>"
-    if is_a(value, types.MethodType):
+    if ask.is_a(value, types.MethodType):
         return (".__self__", ".__func__")[at == 1]
-    if kind_name(type(value)) == "SingleBlockManager":
+    if ask.kind_name(type(value)) == "SingleBlockManager":
         return {"state 0": ".index", "state 1": ".values"}.get(str(at), "<repeated>")
-    if kind_module(type(value)).startswith("pandas."):
-        name = kind_name(type(value))
+    if ask.kind_module(type(value)).startswith("pandas."):
+        name = ask.kind_name(type(value))
         if name == "BlockManager" and at in (0, 1):
             return "<axes>" if at else "<blocks>"
         if name.endswith("Block") and at == 0:
@@ -89,26 +80,28 @@ def argument_label(value: object, at: object) -> str:  # noqa: PLR0911  (a kind 
 
 def is_closed(value: object) -> bool:
     """Tell objects that are told as one: arrays of numbers, tables of Arrow, dates."""
-    if is_array(value):
-        return not attribute(attribute(value, "dtype"), "hasobject")
-    library = kind_module(type(value)).partition(".")[0]
+    if ask.is_array(value):
+        return not ask.attribute(ask.attribute(value, "dtype"), "hasobject")
+    library = ask.kind_module(type(value)).partition(".")[0]
     if library == "pandas":
-        return not any(is_of(value, *names) for names in _OPENED_PANDAS)
+        return not any(ask.is_of(value, *names) for names in _OPENED_PANDAS)
     return library in _CLOSED_LIBRARIES
 
 
 def is_inlined(value: object, part: object, label: str) -> str:  # noqa: PLR0911  (a kind each)
     """Tell how a part joins the object that holds it: its items, its names, itself, or not ("")."""
-    if is_a(value, types.FunctionType):
+    if ask.is_a(value, types.FunctionType):
         return _OF_FUNCTIONS.get(label, "")
     if label == "<bases>":
         return "items"
-    if is_a(part, types.CellType) or is_a(value, types.CellType):
+    if ask.is_a(part, types.CellType) or ask.is_a(value, types.CellType):
         return "object"
-    if is_array(value) and type(part) is list:
+    if ask.is_array(value) and type(part) is list:
         return "list"
-    own = kind_name(type(value))
-    if kind_module(type(part)).startswith("pandas.") and kind_name(type(part)).endswith("Manager"):
+    own = ask.kind_name(type(value))
+    if ask.kind_module(type(part)).startswith("pandas.") and ask.kind_name(type(part)).endswith(
+        "Manager"
+    ):
         return "object"
     if own == "SingleBlockManager":
         return "one" if label in (".index", ".values") else ""
@@ -135,22 +128,24 @@ def _columns(names: Sequence[object]) -> str:
 
 def inner_kind(part: Any) -> str:  # noqa: ANN401  (anything)
     """Return what a cell of a closure or a block of a frame holds; "" for anything else."""
-    if is_a(part, types.CellType):
+    if ask.is_a(part, types.CellType):
         try:
             return kind_label(part.cell_contents)
         except ValueError:
             return "empty"
-    if kind_module(type(part)).startswith("pandas.") and kind_name(type(part)).endswith("Block"):
-        return kind_label(attribute(part, "values"))
+    if ask.kind_module(type(part)).startswith("pandas.") and ask.kind_name(type(part)).endswith(
+        "Block"
+    ):
+        return kind_label(ask.attribute(part, "values"))
     return ""
 
 
 def is_by_value(kind: object) -> bool:
     """Tell whether a class or function travels whole: it is of the notebook, or made by another."""
-    if is_a(kind, types.FunctionType):
+    if ask.is_a(kind, types.FunctionType):
         module, name = kind.__module__, kind.__qualname__
-    elif is_a(kind, type):
-        module, name = kind_module(kind), qualified_name(kind)
+    elif ask.is_a(kind, type):
+        module, name = ask.kind_module(kind), ask.qualified_name(kind)
     else:
         return False
     return as_text(module) == "__main__" or "<l" in name  # <locals> or <lambda>
@@ -163,14 +158,14 @@ def kind_label(value: Any) -> str:  # noqa: ANN401  (anything)
     ('list (2)', 'str')
     """
     kind = type(value)
-    if is_a(value, types.FunctionType):
+    if ask.is_a(value, types.FunctionType):
         return f"function {value.__name__}"
-    if is_a(value, type):
-        return f"class {kind_name(value)}"
-    dtype = attribute(attribute(value, "dtype"), "name") if is_array(value) else None
-    library, name = kind_module(kind).partition(".")[0], kind_name(kind)
-    is_shaped = is_array(value) or (library == "pandas" and name in ("DataFrame", "Series"))
-    shape, count = attribute(value, "shape") if is_shaped else None, length(value)
+    if ask.is_a(value, type):
+        return f"class {ask.kind_name(value)}"
+    dtype = ask.attribute(ask.attribute(value, "dtype"), "name") if ask.is_array(value) else None
+    library, name = ask.kind_module(kind).partition(".")[0], ask.kind_name(kind)
+    is_shaped = ask.is_array(value) or (library == "pandas" and name in ("DataFrame", "Series"))
+    shape, count = ask.attribute(value, "shape") if is_shaped else None, ask.length(value)
     is_shape = type(shape) is tuple and all(type(size) is int for size in shape)
     said = str(shape) if is_shape else "" if count is None else f"({count})"
     return " ".join(text for text in (name, dtype if type(dtype) is str else "", said) if text)

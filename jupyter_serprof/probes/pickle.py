@@ -20,8 +20,7 @@ from jupyter_serprof.probes import Probe
 
 _INSIDE_DUMPS = {"ray.serialize": "ray.pickle", "ray.submit": "ray.export"}
 _INSIDE_LOADS = {"ray.get": "ray.unpickle", "ray.deserialize": "ray.unpickle"}
-DUMPS_ROLE = "pickle.dumps"
-LOADS_ROLE = "pickle.loads"
+DUMPS_ROLE, LOADS_ROLE = "pickle.dumps", "pickle.loads"
 #: Stands for the protocol of a pickle that does not say it.
 _UNTOLD = 255
 #: Libraries named one by one in what is unseen.

@@ -781,6 +781,33 @@ def test_a_loop_of_pickles_is_told_whole_with_its_collections() -> None:
     assert found.share == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(
+    ("pickled", "beside", "title", "share"),
+    [
+        ({}, 0, "`words` of 1.00 MB, 90,000 items, was sent element by element", 0.9),
+        ({}, 10**6, "`words` of 1.00 MB, 90,000 items, was sent element by element", 0.2),
+        ({"elements": 90_000}, 0, "Ray pickled 90,000 elements of `words` one by one", 0.9),
+        ({"objects": 90_000}, 0, "about 90,000 small objects were pickled one by one", 0.9),
+    ],
+)
+def test_that_a_task_makes_it_anew_is_time_of_what_is_sent_in_small_things(
+    pickled: dict[str, int], beside: int, title: str, share: float
+) -> None:
+    """The first line said "Deserialize arguments", which nobody can do anything about."""
+    sent = {"name": "words", "total_bytes": 10**6, "value_type": "list", "items": 90_000}
+    look = {"in_band_bytes": 10**6, "small_bytes": 10**6, "large_bytes": 0, **pickled}
+    spans: list[Any] = [
+        *(("ray.msgpack", CALLER, 0, 20, None, -1, sent), ("ray.fetch", CALLER, 20, 80)),
+        ("ray.msgpack", CALLER, 0, 0, None, -1, {"total_bytes": beside, "value_type": "Model"}),
+        *[("ray.pickle", CALLER, 0, 20, None, 0, look)] * bool(pickled),
+        ("ray.arguments.unpickle", "worker 1", 20, 70, 10**6),
+    ]
+
+    (found, *_) = findings(make_trace(spans, wall_ms=100, limits=WARM))
+
+    assert (found.title, round(found.share or 0, 3)) == (title, share)
+
+
 def test_one_variable_is_known_again_by_its_name() -> None:
     """A dict has no weak reference, by which others are known: it was sent five times."""
     sent = {"name": "model", "total_bytes": 1_000_000, "value_type": "dict"}

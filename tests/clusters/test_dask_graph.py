@@ -44,6 +44,7 @@ MB = 1_000_000
 #: 8 MB, and the bytes that its pickle takes beside the data.
 BIG = np.arange(MB, dtype=np.float64)
 SLACK = 2_000
+CROWD = dict.fromkeys(range(5_000))
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning")
 
@@ -190,7 +191,14 @@ CASES: dict[str, tuple[Callable[[Any], object], list[tuple[str, int, int]]]] = {
     "submit": (lambda client: client.submit(first, BIG), big(1)),
     "map": (lambda client: client.map(first, [BIG] * 3, range(3)), big(3)),
     "keyword of map": (lambda client: client.map(first, range(9), y=BIG), big(1)),
-    "dict of map": (lambda client: client.map(first, [1] * 9, y=dict.fromkeys(range(5_000))), []),
+    "dict of map": (
+        lambda client: client.map(first, [1] * 9, y=CROWD),
+        [("dict (5000)", len(pickle.dumps(CROWD, 5)), 1)],
+    ),
+    "among thousands": (
+        lambda client: client.get({str(i): BIG if i == 9 else i for i in range(5_000)}, ["9"]),
+        big(1),
+    ),
     "legacy tuples": (
         lambda client: client.get(
             {"x": (first, BIG, 1), "y": (first, [(first, BIG), 2]), "z": [BIG, "x"]}, ["x", "y"]
@@ -274,15 +282,6 @@ def test_no_lazy_layer_is_iterated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [entry.references for entry in found.objects] == [10]
 
 
-def test_a_large_object_among_thousands_of_keys_is_found() -> None:
-    """It is looked for only in the group of keys that is large."""
-    graph = {("x", i): (first, i) for i in range(5_000)} | {"big": (first, BIG)}
-
-    found = graph_bytes(graph)
-
-    assert [(entry.key, entry.references) for entry in found.objects] == [("big", 1)]
-
-
 def test_a_row_tells_what_an_object_costs() -> None:
     """32 MB in 100 tasks: 32 MB in the graph and 3.2 GB to the workers, in one row."""
     array = np.zeros((2000, 2000))
@@ -311,19 +310,32 @@ def test_a_row_tells_what_an_object_costs() -> None:
 def test_many_small_things_are_one_object_of_the_tasks_that_hold_them(
     held: Callable[[dict[int, str]], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A dict as an argument of each call, by its name; what one task holds is sent once."""
+    """A dict as an argument of each call, by its name."""
     lookup = held({i: str(i) * 3 for i in range(5_000)})
     monkeypatch.setattr(sys.modules["__main__"], "lookup", lookup, raising=False)
 
-    many, single = (
-        graph_bytes(dask.delayed(sum)([dask.delayed(first)(lookup, i) for i in range(count)]))
-        for count in (3, 1)
+    for count in (1, 3):
+        calls = [dask.delayed(first)(lookup, i) for i in range(count)]
+        [found] = graph_bytes(dask.delayed(sum)(calls)).objects
+
+        assert (found.name, found.references) == ("lookup", count)
+        assert found.kind == f"{type(lookup).__name__} (5000)"
+        assert found.size_bytes == len(pickle.dumps(lookup, 5))
+
+
+def test_what_takes_too_long_to_pickle_has_the_bytes_of_the_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 300,000 texts nothing was told on a busy machine: they were all of the graph."""
+    monkeypatch.setattr("jupyter_serprof.probes.dask.graph.look.monotonic", lambda: 0)
+    held = [*range(5_000)]
+
+    alone, among = (
+        [(one.kind, one.size_bytes) for one in graph_bytes(graph, seconds=0).objects]
+        for graph in ({"x": (first, held, BIG)}, {"x": (first, held), "y": (first, [*held])})
     )
 
-    [found] = many.objects
-    assert (found.name, found.references, single.objects) == ("lookup", 3, ())
-    assert found.kind == f"{type(lookup).__name__} (5000)"
-    assert found.size_bytes == len(pickle.dumps(lookup, 5))
+    assert (alone[0], among) == (("list (5000)", 992 * MB), [])
 
 
 def test_what_cannot_be_pickled_hides_no_other_object() -> None:
@@ -429,9 +441,7 @@ def test_a_large_argument_is_found_as_itself(value: object, size_bytes: int) -> 
 
 def test_without_time_what_is_known_is_told() -> None:
     """A graph that takes too long has the objects that were found until then."""
-    graph = {"x": (first, BIG)}
-
-    assert graph_objects(graph, time.monotonic() - 1) == []
+    assert graph_objects({"x": (first, BIG)}, time.monotonic() - 1) == []
 
 
 @pytest.mark.parametrize(
@@ -469,6 +479,7 @@ def test_the_culprit_of_a_lazy_layer_is_its_parameter() -> None:
 
     assert found is not None
     assert (found.layer, found.key, found.argument) == ("bad", "", "task.function")
+    assert find_unpicklable(ones()) is None
 
 
 def test_no_reducer_runs_for_a_culprit() -> None:
@@ -483,10 +494,6 @@ def test_no_reducer_runs_for_a_culprit() -> None:
     assert (found.key, found.argument) == ("y", "argument 1")
     assert [one.path for one in named] == ["it[1]['lock']"]
     assert Asking.asked == 0
-
-
-def test_a_good_graph_has_no_culprit() -> None:
-    assert find_unpicklable(ones()) is None
 
 
 def test_what_is_no_graph_is_refused() -> None:

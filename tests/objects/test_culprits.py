@@ -8,7 +8,7 @@ import re
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -108,15 +108,6 @@ def chain(length: int) -> Node:
     return node
 
 
-def test_a_value_that_pickles_has_no_culprit() -> None:
-    value = {"a": [1, np.ones(3), len], "b": Holder(None)}
-
-    found = find_culprits(value)
-
-    assert found == []
-    assert culprits_text(found) == ""
-
-
 @pytest.mark.parametrize(
     ("value", "path"),
     [
@@ -140,15 +131,15 @@ def test_a_value_that_pickles_has_no_culprit() -> None:
         (K_OF_A_GLOBAL(), "a.__class__.__init__.<global NAMED_GLOBAL>"),
         ({"k" * 10_000: LOCK}, "a[<str>]"),
         (Holder(None).__init__, ""),  # type: ignore[misc]  # a bound method pickles
-        (lambda: NAMED_GLOBAL, ""),  # a function of an importable test module pickles by name
+        (lambda: NAMED_GLOBAL, "a.<global NAMED_GLOBAL>"),
+        ({"a": [1, np.ones(3), len], "b": Holder(None)}, ""),
+        ([LOCK, 1, {"x": LOCK}, Holder()], "a[0]; a[2]['x']; a[3].part"),
+        ([threading.Lock() for _ in range(30)], "; ".join(f"a[{i}]" for i in range(10))),
     ],
 )
 def test_a_path_leads_to_the_culprit(value: object, path: str) -> None:
-    """The path can be pasted, or says in words where no expression leads there."""
-    found = paths(value)
-
-    if path:
-        assert found == [path]
+    """The path can be pasted, or says in words where no expression leads there; ten at most."""
+    assert "; ".join(paths(value)) == path
 
 
 def test_a_closure_names_the_captured_variable(closed_socket: socket.socket) -> None:
@@ -184,16 +175,6 @@ def test_pickle_itself_is_asked_where_it_is_the_transport() -> None:
     assert without == ["a['deep']['f']"]
 
 
-def test_every_culprit_is_named_up_to_ten() -> None:
-    """Removing what is named is enough, or nearly so."""
-    three = [LOCK, 1, {"x": LOCK}, Holder()]
-
-    few, many = paths(three), paths([threading.Lock() for _ in range(30)])
-
-    assert few == ["a[0]", "a[2]['x']", "a[3].part"]
-    assert many == [f"a[{i}]" for i in range(10)]
-
-
 def test_circles_end() -> None:
     value: dict[str, object] = {"one": 1}
     value["self"], value["bad"] = value, [value, LOCK]
@@ -223,23 +204,15 @@ def test_depth_itself_is_named_where_it_begins(value: object, path: str) -> None
     assert "nested too deeply for pickle" in culprits_text(found)
 
 
-@pytest.mark.parametrize("position", [0, 77_777, 99_999])
-def test_one_bad_value_of_100_000_takes_few_attempts(attempts: list[object], position: int) -> None:
-    """The bad one is found by halving, wherever it is: about two attempts for each halving."""
-    value: dict[int, object] = {key: [key] for key in range(100_000)}
-    value[position] = [0, LOCK]
+@pytest.mark.parametrize("bad", [[0], [77_777], [99_999], range(100_000)], ids=str)
+def test_what_is_bad_of_100_000_takes_few_attempts(
+    attempts: list[object], bad: Sequence[int]
+) -> None:
+    """It is found by halving, wherever it is: about two attempts for each halving; ten at most."""
+    value = [[LOCK] if at in bad else [at] for at in range(100_000)]
 
-    assert paths(value) == [f"a[{position}][1]"]
-    assert len(attempts) <= 2 * math.ceil(math.log2(100_000)) + 8
-
-
-def test_many_bad_values_take_few_attempts(attempts: list[object]) -> None:
-    value = [threading.Lock()] * 100_000
-
-    found = paths(value)
-
-    assert len(found) == 10
-    assert len(attempts) < 60
+    assert paths(value) == [f"a[{at}][0]" for at in bad[:10]]
+    assert len(attempts) <= 2 * math.ceil(math.log2(100_000)) + 8 * len(bad[:10])
 
 
 def test_the_time_is_kept_also_inside_one_large_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,6 +266,7 @@ def test_the_sentence_names_all() -> None:
     text = culprits_text(found)
 
     assert text == "cannot be pickled because of a.x (lock); a.y (socket)"
+    assert culprits_text([]) == ""
 
 
 class Minds:

@@ -135,9 +135,9 @@ def embedded(size: int | None, layer: str = "mysum", name: str = ARRAY, count: i
     return run(graph=size, tables=[graph_table((f"{layer}-{HASH}", name, size, count))])
 
 
-def crowded(tasks_with: int, tasks: int = 20, optimize: float = 300) -> Trace:
-    """Return a graph in which so many tasks hold a dict of 5,000 small things."""
-    held = graph_table(("prep", "dict (5000)", 60_000, tasks_with))
+def crowded(tasks_with: int, tasks: int = 20, optimize: float = 300, items: int = 5_000) -> Trace:
+    """Return a graph in which so many tasks hold a dict of many small things."""
+    held = graph_table(("prep", f"dict ({items})", 60_000, tasks_with))
     return run(tasks=tasks, optimize=optimize, tables=[held])
 
 
@@ -317,7 +317,8 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
             run(graph=40_000_000, dispatched=200_000_000),
         ),
         (run(tasks=25_001, dispatched=100_000_000), run(tasks=25_000, dispatched=100_000_000)),
-        (crowded(19), crowded(20)),
+        (crowded(3), crowded(4)),
+        (crowded(1, items=19_999), crowded(1, items=20_000)),
         (crowded(20, tasks=1_000), crowded(20, tasks=999)),
         (crowded(20, optimize=30), crowded(20, optimize=60)),
     ],

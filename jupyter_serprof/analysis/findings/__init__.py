@@ -41,7 +41,7 @@ SMALL_BYTES = 4_096
 _WORTH_SHARE = 0.01
 #: A remedy that saves less than such a part is not worth the reading.
 _LEAST_GAIN = 0.05
-_ELEMENTS = ("ray.pickle", "ray.unpack", "ray.unpickle", "gc")
+_ELEMENTS = ("ray.pickle", "ray.unpack", "ray.unpickle", "ray.arguments", "gc")
 TOUCHED_BYTES = 8_000_000
 #: Share of the copied bytes whose pages had to be made first.
 TOUCHED_SHARE = 0.5
@@ -123,12 +123,15 @@ def element_walk(trace: Trace) -> Iterable[Finding]:
     if share >= WALK_SHARE:
         kinds = dict.fromkeys(text(trace.spans[index], "element_type") for index in walked)
         kind, total = ", ".join(filter(None, kinds)), sum(walked.values())
+        around = (trace.spans[at].parent for at in walked)
+        names = {text(trace.spans[at], "name") for at in around if at >= 0}
+        of = f" of `{names.pop()}`" if len(names) == 1 and all(names) else ""
         # Of a list only the first element was looked at.
         first = f"; the first is of type `{kind}`" if kind else ""
         yield Finding(
             "ray.element-walk",
             "warn",
-            f"Ray pickled {format_count(total)} elements one by one",
+            f"Ray pickled {format_count(total)} elements{of} one by one",
             {"elements": total, "element_type": kind or None},
             ray_runs.as_one_block(trace, largest),
             spans=tuple(walked),

@@ -38,20 +38,15 @@ _NAMING = ("dask.construct",)
 _CUT, _LEFT = ("dask.materialize",), ("dask.dispatch",)
 #: A container of small things; how often they are met in all, and for each task of a graph.
 _CROWD = re.compile(r"(list|tuple|dict|set|frozenset) \((\d+)\)")
-WALKED_ITEMS, WALKED_BY_TASK, WALKED_SHARE = 100_000, 100, 0.1
+WALKED_ITEMS, WALKED_BY_TASK, WALKED_SHARE = 20_000, 100, 0.1
 #: Who meets each item: the search for collections, optimization, and each pickle.
 _WALKING = (
-    "dask.construct",
-    "dask.submit",
-    "gc",
-    "dask.optimize",
-    "dask.materialize",
-    *_SENDING,
-    "dask.dispatch",
+    *("dask.construct", "dask.submit", "gc", "dask.optimize", "dask.materialize"),
+    *(*_SENDING, "dask.dispatch"),
 )
 _HELD = (
-    f"   # a function may hold it\n{WORDS}what a function holds (`functools.partial`, a lambda) is "
-    "not searched, and a scattered container is sent item by item"
+    f"   # a function may hold it\n<held>   # a function may hold it\n{WORDS}what a function holds "
+    "(`functools.partial`) is not searched, and a scattered container is sent item by item"
 )
 #: A method takes its object along.
 _BY_METHOD = (
@@ -198,7 +193,8 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     """
     tasks = facts.task_count(trace)
     walked = max(_graph_rows(trace), key=_walked_items, default={})
-    share = self_share(trace, *_WALKING) * (1 - 1 / (whole(walked, "references") or 1))
+    times = whole(walked, "references") or 1
+    share = self_share(trace, *_WALKING) * (1 - 1 / times if times > 1 else 1)
     if _walked_items(walked) > WALKED_BY_TASK * (tasks or 0) and share >= WALKED_SHARE:
         yield _walked(trace, walked, share)
         return
@@ -254,16 +250,18 @@ def _walked_items(entry: facts.Record) -> int:
 def _walked(trace: Trace, entry: facts.Record, share: float) -> Finding:
     kind, name, count = _kind(entry), word(entry, "name"), whole(entry, "references") or 0
     items, size = _walked_items(entry) // count, whole(entry, "crossing_bytes")
+    what = f"{f'`{name}`' if name else a_kind(kind)} of {format_count(items)} items"
     return Finding(
         "dask.repeated-payload",
         "warn",
-        f"{f'`{name}`' if name else a_kind(kind)} of {format_count(items)} items was looked "
-        f"through for {format_count(count)} tasks",
+        f"{what} was looked through for {format_count(count)} tasks"
+        if count > 1
+        else f"{what}, {format_bytes(size)}, was pickled item by item",
         {"object": word(entry, "object"), "references": count, "crossing_bytes": size},
         _unsearched(trace, name or NAME),
         spans=_sent(trace),
-        because=f"Dask looks for its own objects in each argument and pickles it with each task: "
-        f"{format_bytes(size or 0)} in all",
+        because="Dask looks for its own objects in each argument and pickles it with each task"
+        + f": {format_bytes(size)} in all" * (count > 1),
         share=share,
     )
 

@@ -48,8 +48,11 @@ MOST_SHARE = 0.5
 #: The longest that pickle itself needs for one, on a busy machine: it takes 0.03 to 0.5 us for a
 #: plain object and 1 to 10 us for one with a reducer. Longer: its reducers are slow.
 PLAIN_NS, REDUCED_NS = 1_000, 20_000
-#: Where small objects are made again; Ray's `get` may be elsewhere.
-_LOADS = {"pickle.dumps": ("pickle.loads",)}
+#: Where small objects are made again.
+_LOADS = {
+    "pickle.dumps": ["pickle.loads"],
+    "ray.pickle": ["ray.unpickle", "ray.arguments.unpickle"],
+}
 FORMS = f"%serprof --try {NAME}   # measures it in other forms: arrays, columns, Arrow"
 IMPORT_SHARE, IMPORT_NS, _IMPORT = 0.1, 10_000_000, "import "
 GC_NS, GC_SHARE = 20_000_000, 0.2
@@ -138,7 +141,8 @@ def _many_share(trace: Trace, key: str, count_of: Callable[[Span], int]) -> floa
     keys = (key, *_LOADS.get(key, ()))
     within = inside(trace, *keys)
     gc_ns = sum(span.duration_ns for at, span in indexed(trace, "gc") if at in within)
-    known = [(number(s, "in_band_bytes"), s) for at in keys for _, s in indexed(trace, at)]
+    loaded = ((s.size_bytes, s) for at in keys for _, s in indexed(trace, at))
+    known = [(number(span, "in_band_bytes") or size, span) for size, span in loaded]
     sizes = {size for size, span in known if size and span.stage == key and count_of(span)}
     all_ns = covered_ns(span for size, span in known if size is not None)
     others_ns = all_ns - covered_ns(span for size, span in known if size in sizes)

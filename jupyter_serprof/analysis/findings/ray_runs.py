@@ -218,21 +218,26 @@ def not_side_by_side(trace: Trace) -> Iterable[Finding]:
 def native_walk(trace: Trace) -> Iterable[Finding]:
     """Numbers and texts in a list or dict, which msgpack itself walks: no pickle is in there."""
     pickled = {span.parent for _, span in indexed(trace, "ray.pickle")}
-    for index, span in indexed(trace, "ray.msgpack"):
-        size, kind = number(span, "total_bytes") or 0, text(span, "value_type")
-        share = self_share(trace, "ray.msgpack", "ray.unpack")
-        is_plain = index not in pickled and kind in {"list", "dict", "tuple"}
-        if is_plain and size >= WALKED_BYTES and share >= WALKED_SHARE:
-            name = text(span, "name")
+    sizes = {at: number(span, "total_bytes") or 0 for at, span in indexed(trace, "ray.msgpack")}
+    kinds = {at: text(trace.spans[at], "value_type") for at in sizes if at not in pickled}
+    plain = {at: kind for at, kind in kinds.items() if kind in {"list", "dict", "tuple"}}
+    share = self_share(trace, "ray.msgpack", "ray.unpack")
+    if 2 * sum(sizes[at] for at in plain) > sum(sizes.values()):  # else tasks opened other things
+        share += self_share(trace, "ray.arguments") - self_share(trace, *_PULLS[:2])
+    for index, kind in plain.items():
+        if (size := sizes[index]) >= WALKED_BYTES and share >= WALKED_SHARE:
+            span = trace.spans[index]
+            name, count = text(span, "name"), number(span, "items")
+            items = f", {format_count(count)} items," if count else ""
             yield Finding(
                 "ray.native-walk",
                 "warn",
-                f"{f'`{name}`' if name else f'a {kind}'} of {format_bytes(size)} was sent "
+                f"{f'`{name}`' if name else f'a {kind}'} of {format_bytes(size)}{items} was sent "
                 "element by element",
                 {"total_bytes": size, "value_type": kind},
                 as_one_block(trace, span),
                 spans=(index,),
-                because="Ray writes each element by itself, and each get makes all of them anew",
+                because="Ray writes each element by itself; a get or a task makes all of them anew",
                 share=share,
             )
 

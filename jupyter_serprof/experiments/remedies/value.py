@@ -21,8 +21,7 @@ from jupyter_serprof.objects.culprits import refusal_text
 from jupyter_serprof.objects.picklers import CountingFile
 
 #: Buffers below this size are not worth handing over, nor is a buffer worth keeping.
-_BUFFER_BYTES = 64_000
-_FRESH_BYTES = 8_000_000
+_BUFFER_BYTES, _FRESH_BYTES = 64_000, 8_000_000
 #: The pickle, where it is moved to, what comes back, another form of the value.
 _COPIES = 4.2
 #: A budget for fewer pickles tells nothing: two trips to begin with, and a pair.

@@ -126,8 +126,8 @@ def _array_form(value: Any) -> str:  # noqa: ANN401
     return "strided" if ask.is_array(value) and ask.is_known(value) and not value.flags.forc else ""
 
 
-def plain_look(value: Any, size: int) -> Mapping[str, str] | None:  # noqa: ANN401
-    """Return what the notebook calls a large list or dict, and what makes one block of it."""
+def plain_look(value: Any, size: int) -> dict[str, object] | None:  # noqa: ANN401
+    """Return what the notebook calls a large list or dict, its items, and what makes it a block."""
     if size < _NAMED_BYTES or not ask.is_exactly(value, _CONTAINERS):
         return None
     sample = [] if type(value) is dict else value[:: len(value) // _SAMPLES or 1] + value[-1:]
@@ -143,7 +143,7 @@ def plain_look(value: Any, size: int) -> Mapping[str, str] | None:  # noqa: ANN4
         form = "pd.DataFrame"
     elif kinds in ({dict}, {tuple}, {list}) and _are_rows(sample):
         form = "columns"
-    return {"name": ask.notebook_name(value), "block_form": form}
+    return {"name": ask.notebook_name(value), "items": len(value), "block_form": form}
 
 
 def plain_keys(values: Sequence[object], size: int) -> list[tuple[Any, ...]]:

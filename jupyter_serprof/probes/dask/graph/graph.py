@@ -16,8 +16,7 @@ from jupyter_serprof.probes.dask.graph.sections import LARGE_BYTES
 if TYPE_CHECKING:
     from jupyter_serprof.probes.dask.graph.look import GraphBytes, ObjectBytes
 
-_GRAPHS = 4
-_SECONDS = 0.3
+_GRAPHS, _SECONDS = 4, 0.3
 #: Of smaller graphs it is not asked what they hold; many small things cost more than their bytes.
 _KEPT_BYTES = 100_000
 _COLUMNS = TableColumn.each(
@@ -28,7 +27,7 @@ _COLUMNS = TableColumn.each(
 _TITLE = "Who holds the bytes of the graph"
 _NOTE = (
     "Arrays, tables, texts and buffers of a megabyte, as they lie in memory; containers of many "
-    "small things that several tasks hold, as pickles. The share is that of what was sent. "
+    "small things, as pickles. The share is that of what was sent. "
     "References are task specifications that hold the object; each is pickled with "
     "it when it goes to a worker, unless optimization fuses or drops the task."
 )
@@ -129,9 +128,7 @@ class KeptGraphs:
 
         title = _TITLE if count == 1 else f"{_TITLE} of computation {number + 1}"
         try:
-            share_s, is_many = _SECONDS / count, count > 1
-            found = graph_bytes(graph, sent_bytes, seconds=share_s, is_one_of_many=is_many)
-            return table(found, title=title)
+            return table(graph_bytes(graph, sent_bytes, seconds=_SECONDS / count), title=title)
         except Exception as error:  # noqa: BLE001  (a graph of another Dask)
             kind = type(error).__name__
             self.notes.append(f"who holds the bytes of graph {number} is not known: {kind}")

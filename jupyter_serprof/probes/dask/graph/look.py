@@ -211,21 +211,17 @@ class GraphBytes:
     not_opened: tuple[str, ...] = ()
 
 
-def graph_bytes(
-    graph: object, sent_bytes: int, *, seconds: float = _SECONDS, is_one_of_many: bool = False
-) -> GraphBytes:
+def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) -> GraphBytes:
     """Return who holds the bytes of a graph; it is neither changed nor materialized.
 
     ``graph``: A collection, its graph, or the expression that was sent to the scheduler.
     ``seconds``: Time budget.
-    ``is_one_of_many``: Other graphs may hold the same: many small things that one task holds are
-        told, too.
 
     Raises ``UsageError``: If it is nothing of Dask.
 
-    Large are arrays, tables, texts and buffers of a megabyte; many small things only where several
-    tasks hold one container of them, as their pickle. What the scheduler's optimization fuses or
-    culls later is not known here: crossing bytes are predicted.
+    Large are arrays, tables, texts and buffers of a megabyte, and containers of many small things,
+    as their pickle. What the scheduler's optimization fuses or culls later is not known here:
+    crossing bytes are predicted.
     """
     deadline = monotonic() + seconds
     found: dict[int, ObjectBytes] = {}
@@ -238,10 +234,14 @@ def graph_bytes(
                 skipped += len(section.items) - number
                 break
             _refer(found, section, key, value)
-    for one in found.values():
-        with suppress(OutOfTime, Exception):  # what cannot be pickled
-            if one.crowd is not None and (one.references or 0) + is_one_of_many > 1:
+    crowds = [one for one in found.values() if one.crowd is not None]
+    rest = max(0, sent_bytes - sum(one.size_bytes for one in found.values()))
+    for one in crowds:
+        with suppress(Exception):  # what cannot be pickled
+            try:
                 one.size_bytes = pickled_bytes(one.crowd, deadline)
+            except OutOfTime:  # so long takes what most of the graph is made of
+                one.size_bytes = rest * (len(crowds) == 1)
     if skipped:
         for one in found.values():
             one.references = None

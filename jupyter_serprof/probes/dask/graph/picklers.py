@@ -13,8 +13,7 @@ from jupyter_serprof.objects.ask import is_of
 from jupyter_serprof.objects.picklers import CountingFile, by_value_pickler, careful
 from jupyter_serprof.probes.dask.graph.sections import Section, sections
 
-_SECONDS = 5.0
-_DEPTH = 20
+_SECONDS, _DEPTH = 5.0, 20
 
 
 @dataclass(frozen=True, slots=True)

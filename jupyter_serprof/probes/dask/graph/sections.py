@@ -21,9 +21,7 @@ from jupyter_serprof.objects import ask
 #: An item of a container counts there as a reference and a small number at least.
 _OWN_TASK_BYTES, _ITEM_BYTES = 1e5, 36
 LARGE_BYTES = 1_000_000
-EXPRESSION = "(expression)"
-OUTPUT_KEYS = "(output keys)"
-LOW_LEVEL = "(low-level graph)"
+EXPRESSION, OUTPUT_KEYS, LOW_LEVEL = "(expression)", "(output keys)", "(low-level graph)"
 
 Item = tuple[Any, object]
 
