@@ -14,17 +14,9 @@ import pandas as pd
 import pytest
 
 from jupyter_serprof.api import try_remedies
+from jupyter_serprof.experiments.remedies import gain as gains
 from jupyter_serprof.experiments.remedies.forms import Form, forms_of
-from jupyter_serprof.experiments.remedies.gain import (
-    Trial,
-    finding_of,
-    gain_of,
-    headline,
-    notes_of,
-    ranked,
-    sends_to_pay,
-    shrinking_stage,
-)
+from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.experiments.remedies.trial import Candidate, made_of, trial_steps
 from jupyter_serprof.experiments.remedies.ways import GrowingBlock, Trip
@@ -69,7 +61,7 @@ def variants(sweep: Sweep) -> dict[str, Variant]:
 
 def test_a_gain_is_a_ratio_with_its_interval() -> None:
     """Three times faster is 3, whatever the unit; the interval holds it."""
-    gain = gain_of(trial("columns", 30_000_000, 10_000_000))
+    gain = gains.gain_of(trial("columns", 30_000_000, 10_000_000))
 
     assert gain
     assert gain.low is not None
@@ -94,13 +86,13 @@ def test_what_is_not_told_or_wrong_is_no_remedy(tried: Trial, verdict: str, said
     """No finding and no claim; the note says why, and what is right goes first."""
     right = trial("str", 10_000_000, 9_000_000)
 
-    gain = gain_of(tried)
+    gain = gains.gain_of(tried)
 
     assert gain
     assert gain.verdict == verdict or (gain.low, gain.high) == (None, None)
-    assert finding_of(tried, "a") is None
-    assert said in notes_of(tried)[0]
-    assert ranked([tried, right]) == [right, tried]
+    assert gains.finding_of(tried, "a") is None
+    assert said in gains.notes_of(tried)[0]
+    assert gains.ranked([tried, right]) == [right, tried]
 
 
 def test_the_ranking_puts_what_helps_most_first() -> None:
@@ -108,12 +100,12 @@ def test_the_ranking_puts_what_helps_most_first() -> None:
     same = trial("str", 10_000_000, 10_000_000)
     good, best = (trial(k, 10_000_000, n) for k, n in (("stacked", 5_000_000), ("columns", 10**6)))
 
-    assert ranked([slower, same, good, best]) == [best, good, same, slower]
+    assert gains.ranked([slower, same, good, best]) == [best, good, same, slower]
 
 
 def test_a_finding_carries_what_was_measured() -> None:
     """The stage that shrinks most, before and after, the interval, the pairs, equality."""
-    found = finding_of(trial("columns", 40_000_000, 4_000_000), "rows")
+    found = gains.finding_of(trial("columns", 40_000_000, 4_000_000), "rows")
 
     assert found
     assert found.rule == "pickle.small-objects"
@@ -127,8 +119,8 @@ def test_a_finding_carries_what_was_measured() -> None:
     assert found.measured["before_ns"] == pytest.approx(40_000_000, rel=0.02)
     assert found.measured["stage_before_ns"] == pytest.approx(30_000_000, rel=0.02)
     assert found.measured["stage_after_ns"] == pytest.approx(1_000_000, rel=0.02)
-    assert shrinking_stage(*trial("array", 10, 1_000).stages) == ""  # all of them grow
-    unnamed = finding_of(trial("protocol-5", 40_000_000, 4_000_000), "f(9)")
+    assert gains.shrinking_stage(*trial("array", 10, 1_000).stages) == ""  # all of them grow
+    unnamed = gains.finding_of(trial("protocol-5", 40_000_000, 4_000_000), "f(9)")
     assert (unnamed and unnamed.remedy) == ""  # a name that nobody knows would be an error
 
 
@@ -136,9 +128,9 @@ def test_what_is_paid_once_is_said_apart() -> None:
     """A conversion of 30 ms pays after two sends that each save 20 ms."""
     converted = trial("str", 40_000_000, 20_000_000, prepare_ns=30_000_000)
 
-    assert sends_to_pay(converted) == 2
-    assert any("pays from 2 sends on" in note for note in notes_of(converted))
-    assert sends_to_pay(trial("str", 20_000_000, 40_000_000, prepare_ns=1)) is None
+    assert gains.sends_to_pay(converted) == 2
+    assert any("pays from 2 sends on" in note for note in gains.notes_of(converted))
+    assert gains.sends_to_pay(trial("str", 20_000_000, 40_000_000, prepare_ns=1)) is None
 
 
 def test_the_headline_says_the_verdict_first_and_claims_only_what_was_told() -> None:
@@ -158,7 +150,7 @@ def test_the_headline_says_the_verdict_first_and_claims_only_what_was_told() -> 
     }
 
     for said, trials in told.items():
-        assert headline("a", 10, trials).startswith(said)
+        assert gains.headline("a", 10, trials).startswith(said)
 
 
 def test_a_gain_at_an_end_of_its_own_interval_is_told_as_the_least() -> None:
@@ -168,7 +160,7 @@ def test_a_gain_at_an_end_of_its_own_interval_is_told_as_the_least() -> None:
         for each in ([9_700_000] * 15, [100_000, 640_000] * 7 + [100_000])
     )
 
-    said = headline("a", 10, [Trial("array", "pickle", trips=(before, after), equal=True)])
+    said = gains.headline("a", 10, [Trial("array", "pickle", trips=(before, after), equal=True)])
 
     assert said.startswith("at least 15.2× faster with one array instead")  # noqa: RUF001
 
@@ -325,7 +317,7 @@ def test_each_way_begins_in_every_other_pair() -> None:
     deque(trial_steps(partial(candidate.sides, [1], forever), tried, forever, 7))
 
     assert order[2:8] == ["before", "after", "after", "before", "before", "after"]
-    gain = gain_of(tried)
+    gain = gains.gain_of(tried)
     assert gain
     assert (gain.value, gain.low, gain.high) == pytest.approx((3, 3, 3))
     assert tried.pairs == 7
