@@ -1,6 +1,6 @@
 """Documents through anywidget: for front ends without our extension, and while something runs.
 
-The classes are made when they are first asked for: ipywidgets and anywidget take 150 ms to load.
+The classes are made when they are first asked for: what they import takes 300 ms to load.
 """
 
 from __future__ import annotations
@@ -11,10 +11,6 @@ from functools import cache
 from typing import Any
 
 from jupyter_serprof.model import Sweep, Trace, to_document
-from jupyter_serprof.views.kit.pages import linked
-from jupyter_serprof.views.notebook.page import asset, kind_of
-from jupyter_serprof.views.notebook.thin import embedded
-from jupyter_serprof.views.text import text
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 #: Front ends that do not know our MIME type but run anywidget.
@@ -54,6 +50,8 @@ def widget_for(doc: Trace | Sweep, *, view: str | None = None, stop: str = "") -
     Raises ``UsageError``: If there is no view of that name.
     Raises ``DocumentError``: If the front end was not built.
     """
+    from jupyter_serprof.views.notebook.page import kind_of
+
     return widget_classes()[kind_of(doc)](doc, view=view, stop=stop)
 
 
@@ -66,14 +64,13 @@ def widget_view(doc: Trace | Sweep, *, view: str | None = None) -> dict[str, obj
     """
     if front_end() not in WITHOUT_EXTENSION:
         return {}
-    return {WIDGET_VIEW: _view_of(widget_for(doc, view=view))}
-
-
-def _view_of(widget: Any) -> dict[str, object]:  # noqa: ANN401
-    return {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
+    return {WIDGET_VIEW: widget_for(doc, view=view)._repr_mimebundle_()[0][WIDGET_VIEW]}
 
 
 def _encoded(doc: Trace | Sweep) -> bytes:
+    from jupyter_serprof.views.kit.pages import linked
+    from jupyter_serprof.views.notebook.thin import embedded
+
     return json.dumps(linked(to_document(embedded(doc))), separators=(",", ":")).encode("ascii")
 
 
@@ -82,6 +79,9 @@ def widget_classes() -> dict[str, Any]:
     """Return the widget of each kind of document; the first time it imports them."""
     import anywidget
     import traitlets
+
+    from jupyter_serprof.views.notebook.page import asset
+    from jupyter_serprof.views.text import text
 
     class DocumentWidget(anywidget.AnyWidget):
         """Draws one document; ``show`` replaces it.
@@ -112,7 +112,8 @@ def widget_classes() -> dict[str, Any]:
             return self._said
 
         def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, object], dict[str, object]]:
-            return {"text/plain": self._said, WIDGET_VIEW: _view_of(self)}, {}
+            view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+            return {"text/plain": self._said, WIDGET_VIEW: view}, {}
 
     # Each brings the views of its kind.
     return {

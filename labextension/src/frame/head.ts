@@ -52,11 +52,8 @@ function outcome(doc: SerprofDocument): HTMLElement | null {
   if (doc.format !== "serprof.trace" || doc.outcome === "ok" || isTold) {
     return null;
   }
-  const text =
-    doc.outcome === "interrupted"
-      ? "interrupted: what was measured until then"
-      : "ended with an error: what was measured until then";
-  return element("p", "jsp-outcome", text);
+  const how = doc.outcome === "interrupted" ? "interrupted" : "ended with an error";
+  return element("p", "jsp-outcome", `${how}: what was measured until then`);
 }
 
 function warning(doc: SerprofDocument): HTMLElement | null {

@@ -8,6 +8,8 @@ import { keepKeys } from "./shortcuts";
 import { noteOpened, steadily } from "./steady";
 
 const COMMAND = "data-commandlinker-command";
+/** A kernel that dies says nothing more: so long after its last word there is no Stop. */
+const NEWS_MS = 6_000;
 
 /** What anywidget gives a module; only what is used here. */
 interface Model {
@@ -23,8 +25,11 @@ export function widgetWith(views: ViewSet) {
     const picture = mountWith(views)(el, documentOf(model), { view });
     noteOpened(el);
     const follow = (): void => steadily(el, () => picture.update(documentOf(model)));
-    const tell = (): void =>
-      el.querySelector(".jsp-facts span")?.replaceChildren(String(model.get("told")));
+    const tell = (): void => {
+      const old = element("i", "", " (no news since)");
+      el.querySelector(".jsp-facts span")?.replaceChildren(String(model.get("told")), old);
+      button.animate({ visibility: ["visible", "visible"] }, NEWS_MS);
+    };
     const stop = String(model.get("stop") ?? "");
     const button = having(element("button", "jsp-stop", "Stop"), { [COMMAND]: stop });
     // While it grows: outside of what is drawn anew between press and release.
