@@ -224,11 +224,10 @@ def _blame(typed: Typed, code: Code) -> None:
     """Open the largest values that crossed; of an expression that serializes nothing, its value."""
     __tracebackhide__ = True
     title, detail = typed.options.title, typed.options.detail
-    recording = api.record(title, detail=detail, blame=True, live=typed.tell)
-    partly = recording if code.is_expression else None
-    with typed.telling(lambda _: recording.trace, partly), recording:
-        value = code.call()
-    if code.is_expression and value is not None and not recording.has_spans:
+    with typed.told():  # what it imports takes long
+        recording = api.record(title, detail=detail, blame=True, live=typed.tell)
+    value, is_value = subject_of(typed, code, recording)
+    if is_value:
         typed.finish(run_once(typed, api.BlameRun(value, title, detail=detail)))
     else:
         del value

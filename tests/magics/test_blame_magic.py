@@ -3,12 +3,15 @@
 import gc
 import weakref
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from shells import Ran, Shell
 
+from jupyter_serprof import api
 from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.experiments.engine import live
 from jupyter_serprof.model import load
 from jupyter_serprof.model.units import format_bytes
 
@@ -25,6 +28,17 @@ def test_a_value_is_opened_and_pickled_beside_it(shell: Shell) -> None:
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
     assert {"pickle.dumps", "pickle.loads"} <= {span.stage for span in ran.trace.spans}
     assert '["w"]' in ran.bundles[0]["text/plain"]
+
+
+def test_a_line_is_there_while_its_own_imports_run(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard, record = Event(), api.record
+    monkeypatch.setattr(live, "AFTER_S", 0.0)
+    monkeypatch.setattr(api.Live, "tell_first", lambda *_: heard.set())
+    monkeypatch.setattr(api, "record", lambda *of, **how: heard.wait(30) and record(*of, **how))
+
+    assert Ran(shell, "%serprof --blame [1]").trace.anatomies
 
 
 @pytest.mark.parametrize("sent", ["dumps(model)", "loads(dumps(model))", "len(dumps(model))"])
