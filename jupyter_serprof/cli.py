@@ -6,6 +6,7 @@ import argparse
 import ast
 import linecache
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
@@ -75,7 +76,7 @@ def main(arguments: Sequence[str], namespace: dict[str, Any]) -> int:
         options = understood(arguments)
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
-    options.live = api.Live()
+    options.live = api.Live(began_s=time.monotonic())
     options.tell = None if options.quiet else options.live.tell
     try:
         return _answered(options, namespace)

@@ -90,14 +90,6 @@ def test_tasks_are_counted_while_the_thread_is_blocked(gate: Event, is_local: bo
     assert watcher.said
 
 
-def test_tasks_of_a_cluster_in_this_process_are_counted() -> None:
-    watcher, last = Watcher("Execution: 3 of 4 tasks, ", Slow.gate.set), 3
-    with LocalCluster(n_workers=1, processes=False, **KIND) as cluster, Client(cluster) as client:
-        with record("here", live=watcher):
-            client.gather(client.map(lambda at: at < last or Slow.gate.wait(60), range(4)))
-        assert watcher.said
-
-
 GPU: dict[str, Any] = {"resources": {"GPU": 2}}
 
 

@@ -5,13 +5,16 @@ import pty
 import subprocess
 import sys
 import termios
+import threading
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from made_runs import CODE, FAST_NS, SLOW_NS, made
 
+from jupyter_serprof import api
 from jupyter_serprof.cli import main
 from jupyter_serprof.experiments.engine import live
 from jupyter_serprof.model import Sweep, Trace, load, save_document
@@ -46,6 +49,24 @@ def test_a_statement_is_shown_and_saved_without_ipython(folder: Path) -> None:
     assert "Pickle" in ran.stdout
     assert isinstance(load(folder / "x.serprof.json"), Trace)
     assert (folder / "x.md").exists()
+
+
+def test_what_repeats_take_is_told_from_the_first_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one of them: else what is left would follow from runs that took no time."""
+    said, told = threading.Semaphore(0), list[float]()
+    monkeypatch.setattr(live, "AFTER_S", 0.0)
+    monkeypatch.setattr(live, "EVERY_S", 0.01)
+
+    def tell(_: api.Live, facts: Any) -> None:
+        told.append(facts.ran_s)
+        said.release()
+
+    monkeypatch.setattr(api.Live, "tell", tell)
+
+    assert (
+        main(["--repeat", "2", "for _ in range(9): said.acquire(timeout=30)"], {"said": said}) == 0
+    )
+    assert told == sorted(told)
 
 
 @pytest.mark.parametrize("columns", [60, 140])
