@@ -12,9 +12,8 @@ const FACTS_ABOVE = 2;
 
 export function head(doc: SerprofDocument, host: Host): HTMLElement {
   const headline = headlineOf(doc.summary?.headline ?? doc.name);
-  const above = factsOf(doc).slice(0, FACTS_ABOVE);
-  const spans = above.map((fact) => element("span", "", ...coded(fact)));
-  const facts = spans.length > 0 ? element("p", "jsp-facts", ...spans) : null;
+  const said = factsOf(doc).map((fact) => element("span", "", ...coded(fact)));
+  const facts = said.length > 0 ? element("p", "jsp-facts", ...said.slice(0, FACTS_ABOVE)) : null;
   const first = firstRemedy(doc.findings ?? [], host);
   return element("div", "jsp-head", headline, outcome(doc), first, facts, warning(doc));
 }

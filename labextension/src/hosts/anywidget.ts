@@ -8,8 +8,6 @@ import { keepKeys } from "./shortcuts";
 import { noteOpened, steadily } from "./steady";
 
 const COMMAND = "data-commandlinker-command";
-/** A kernel that dies says nothing more: so long after its last word there is no Stop. */
-const NEWS_MS = 6_000;
 
 /** What anywidget gives a module; only what is used here. */
 interface Model {
@@ -28,7 +26,8 @@ export function widgetWith(views: ViewSet) {
     const tell = (): void => {
       const old = element("i", "", " (no news since)");
       el.querySelector(".jsp-facts span")?.replaceChildren(String(model.get("told")), old);
-      button.animate({ visibility: ["visible", "visible"] }, NEWS_MS);
+      // A kernel that dies says nothing more, and then there is no Stop.
+      button.animate({ visibility: ["visible", "visible"] }, 6_000);
     };
     const stop = String(model.get("stop") ?? "");
     const button = having(element("button", "jsp-stop", "Stop"), { [COMMAND]: stop });
