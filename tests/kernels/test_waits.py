@@ -71,7 +71,8 @@ def test_what_is_left_of_a_line(told: Kernel, code: str, left: list[str]) -> Non
 def test_an_interrupt_leaves_the_picture(told: Kernel) -> None:
     ran = told.run("%%serprof\nwait()\nprint('now')\ntime.sleep(60)", interrupt_at="now")
 
-    assert (shown(ran), "KeyboardInterrupt" in ran.error) == (["picture"], True)
+    heard = told.run("get_ipython().display_pub._hooks").value  # nothing hears any more
+    assert (shown(ran), "KeyboardInterrupt" in ran.error, heard) == (["picture"], True, "[]")
 
 
 def test_a_notebook_that_is_executed_shows_no_line(told: Kernel) -> None:
