@@ -106,7 +106,7 @@ def test_a_terminal_has_a_line_while_a_program_runs(
 
     code = run(str(folder / "x.py"))
 
-    line, _, rest = capsys.readouterr().err.partition("\r\x1b[Kmaking the picture\r\x1b[K")
+    line, _, rest = capsys.readouterr().err.partition("\r\x1b[Kreading what was measured\r\x1b[K")
     assert (code, line.startswith("\r\x1b[KRunning, 0.")) == (int(bool(end)), True)
     assert ("Traceback" if end else ": no serialization was seen") in rest.partition("\n")[0]
 

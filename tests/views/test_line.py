@@ -110,5 +110,5 @@ def test_in_a_terminal_one_line_is_written_again(monkeypatch: pytest.MonkeyPatch
     live.tell(FACTS)  # of what follows: the runs of an experiment
 
     said = f"{LINE}; Ctrl-C stops"[:60]
-    ended = "\r\x1b[Kmaking the picture"
+    ended = "\r\x1b[Kreading what was measured"
     assert terminal.getvalue() == f"\r\x1b[K{said}{ended}\r\x1b[K{said}"

@@ -20,7 +20,7 @@ from jupyter_serprof.views.kit.theme import family_color
 from jupyter_serprof.views.notebook.widget import display, front_end, widget_classes, widget_for
 
 _DUMB, _KERNELS = (None, "", "dumb"), ("jupyter", "vscode", "colab")
-_FRESH_LINE, _OVER = "\r\x1b[K", "making the picture"
+_FRESH_LINE, _OVER = "\r\x1b[K", "reading what was measured"
 #: A kernel that dies, and a page that is loaded anew, leave the last line for ever, also in the
 #: file: for six seconds styles (lab.css, or these) hide that it is old, and show its Stop.
 _NEWS = "<style>@keyframes s0{0%,to{visibility:hidden}}.jsp-live i{animation:s0 6s}</style>"
