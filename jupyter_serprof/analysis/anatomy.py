@@ -5,15 +5,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from jupyter_serprof.model import Anatomy, Part
-from jupyter_serprof.model.units import (
-    code_text,
-    counted,
-    format_bytes,
-    format_count,
-    format_share,
-    path_text,
-)
+from jupyter_serprof.model import Anatomy, Part, units
 
 #: The walk to the culprit goes on into what has at least so much of what holds it.
 _MOST_OF_IT = 0.5
@@ -179,7 +171,7 @@ def unpicklable_parts(anatomy: Anatomy) -> list[Part]:
 
 def kind_of(part: Part) -> str:
     """Return the type of a part, with how many it stands for."""
-    return f"{format_count(part.count)} {part.kind}" if part.count > 1 else part.kind
+    return f"{units.format_count(part.count)} {part.kind}" if part.count > 1 else part.kind
 
 
 def blame_sentence(anatomy: Anatomy) -> str:
@@ -190,31 +182,31 @@ def blame_sentence(anatomy: Anatomy) -> str:
     if bad:
         counts = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
         counts = f", {kind_of(bad[0])}" if bad[0].count > 1 else counts
-        return f"{path_text(bad[0].path)} cannot be pickled{counts}"
+        return f"{units.path_text(bad[0].path)} cannot be pickled{counts}"
     if not anatomy.parts or not anatomy.total_bytes:
         known = anatomy.plain_bytes
-        size = f" is {format_bytes(known)} when pickled" if known else ""
-        return f"{code_text(anatomy.name)}{size}: nothing is known about its parts"
+        size = f" is {units.format_bytes(known)} when pickled" if known else ""
+        return f"{units.code_text(anatomy.name)}{size}: nothing is known about its parts"
     found = culprit(anatomy)
     return _nobody(anatomy) if found is None else _accused(anatomy, found)
 
 
 def _accused(anatomy: Anatomy, found: Accused) -> str:
-    total = format_bytes(anatomy.total_bytes)
+    total = units.format_bytes(anatomy.total_bytes)
     share = _share_text(found.bytes / anatomy.total_bytes)
     kind = found.kind.replace("(", "`(").replace(")", ")`")  # its shape is code
     if found.count == 1:
-        return f"{path_text(found.path)} is {share} of {total}, {kind}"
-    each = format_bytes(found.bytes / found.count)
+        return f"{units.path_text(found.path)} is {share} of {total}, {kind}"
+    each = units.format_bytes(found.bytes / found.count)
     about = "" if found.is_even else "about "
     kind = "items" if kind == "mixed" else kind
-    said = f"{format_count(found.count)} {kind} at `{_where(found)}` are {share} of {total}"
+    said = f"{units.format_count(found.count)} {kind} at `{_where(found)}` are {share} of {total}"
     return f"{said}, {about}{each} each"
 
 
 def _share_text(share: float) -> str:
     """Return whole percent; what is not all is not called 100 %."""
-    return format_share(share, decimals=int(_NEARLY <= share < _ALL))
+    return units.format_share(share, decimals=int(_NEARLY <= share < _ALL))
 
 
 def _where(found: Accused) -> str:
@@ -224,25 +216,30 @@ def _where(found: Accused) -> str:
 
 
 def _nobody(anatomy: Anatomy) -> str:
-    said = f"{code_text(anatomy.name)} is {format_bytes(anatomy.total_bytes)} when pickled"
+    said = (
+        f"{units.code_text(anatomy.name)} is {units.format_bytes(anatomy.total_bytes)} when pickled"
+    )
     parts = [part for part in anatomy.parts if part.parent == 0]
     if not parts:
         return said
     largest = max(parts, key=lambda part: part.bytes)
     share = _share_text(largest.bytes / anatomy.total_bytes)
-    return f"{said}: no part has most, the largest is {path_text(largest.path)}, {share}"
+    return f"{said}: no part has most, the largest is {units.path_text(largest.path)}, {share}"
 
 
 def blame_facts(anatomy: Anatomy) -> list[str]:
     """Return how the bytes travel, and what is known besides."""
-    inside, beside = format_bytes(anatomy.in_band_bytes), format_bytes(anatomy.out_of_band_bytes)
+    inside, beside = (
+        units.format_bytes(anatomy.in_band_bytes),
+        units.format_bytes(anatomy.out_of_band_bytes),
+    )
     is_told = anatomy.total_bytes and anatomy.pickler
     facts = [f"in-band {inside}, out-of-band {beside}"] if is_told else []
     if anatomy.plain_bytes is not None and anatomy.out_of_band_bytes:
-        facts.append(f"plain dumps writes {format_bytes(anatomy.plain_bytes)}")
+        facts.append(f"plain dumps writes {units.format_bytes(anatomy.plain_bytes)}")
     shared = sum(part.state == "shared" for part in anatomy.parts)
     if shared:
-        facts.append(f"{counted(shared, 'shared reference')} charged once")
+        facts.append(f"{units.counted(shared, 'shared reference')} charged once")
     return facts
 
 

@@ -7,6 +7,7 @@ would do with it is unknown here.
 import ast
 import dis
 import inspect
+import math
 import sys
 import types
 from collections import deque
@@ -21,6 +22,8 @@ from jupyter_serprof.objects.labels import is_by_value
 
 #: A chain of helpers longer than this is not followed.
 _FUNCTIONS, _WRAPPERS = 100, 9
+#: What a container holds behind so many parts is not asked.
+_PARTS = 1_000
 #: What changes a list, a dict or a set; what classes of others mean by it is theirs.
 _CHANGES = {"add", "append", "extend", "insert", "setdefault", "update"}
 _KEPT, _MODULE, _STORE = (list, dict, set), types.ModuleType, "STORE_GLOBAL"
@@ -140,19 +143,21 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
 
     Names and sizes only, never values. A global is captured if the code, or code inside it, reads
     it; what local helpers capture travels too. Sizes are those of the living objects, which for
-    arrays equals what is pickled. Of an object that travels by its state it is an attribute:
-    ``self.data``. What a default was made of has another name, ``variable``, "" if that is unknown.
+    arrays equals what is pickled; None for many small things. Of an object that travels by its
+    state it is an attribute: ``self.data``. What a default was made of has another name,
+    ``variable``, "" if that is unknown.
     """
-    found: dict[str, tuple[int, dict[str, object]]] = {}
+    found: dict[str, tuple[float, dict[str, object]]] = {}
     for (name, kind, value), size, known in _travelling(getattr(remote, "_function", remote)):
-        entry = {"name": name, "kind": kind, "type": ask.kind_name(type(value)), "size_bytes": size}
+        entry: dict[str, object] = {"name": name, "kind": kind, "size_bytes": size}
+        entry["type"] = ask.kind_name(type(value))
         if kind == "default":
             entry["variable"] = ask.name_in(known, value)
-        found.setdefault(name, (size, entry))
+        found.setdefault(name, (math.inf if size is None else size, entry))
     return [entry for _, entry in sorted(found.values(), key=lambda one: -one[0])[:5]]
 
 
-def _travelling(value: object) -> Iterator[tuple[Variable, int, dict[str, object]]]:
+def _travelling(value: object) -> Iterator[tuple[Variable, int | None, dict[str, object]]]:
     """Yield what is pickled by value with a function or class, and helpers that it captures."""
     # With its size, and the variables that the code around the function knows.
     waiting, seen = deque(_functions(value)), set[types.FunctionType]()
@@ -160,21 +165,34 @@ def _travelling(value: object) -> Iterator[tuple[Variable, int, dict[str, object
         function = waiting.popleft()
         for variable in variables_of(function) if function not in seen else ():
             for one in (variable, *_attributes(variable)):
-                size = ask.size_bytes(one.value)
-                if size is not None:
+                if (size := _known_bytes(one.value)) != 0:
                     yield one, size, function.__globals__
             if is_by_value(variable.value):
                 waiting.extend(_functions(variable.value))
         seen.add(function)
 
 
+def _known_bytes(value: object) -> int | None:
+    """Return the bytes of a value; of nested containers those that are known, None of many."""
+    waiting, seen, known = deque([value]), set[int](), 0
+    if (size := ask.size_bytes(value)) is not None:
+        return size
+    for _ in range(_PARTS):
+        if not waiting:
+            return known
+        part = waiting.popleft()
+        if id(part) not in seen:
+            seen.add(id(part))
+            waiting.extend(inner := list(ask.items_of(part, _PARTS)))
+            known += 0 if inner else ask.size_bytes(part) or 0
+    return None
+
+
 def _attributes(variable: Variable) -> Iterator[Variable]:
     """Yield the attributes of an object that is pickled by them: no method of its own says how."""
     name, kind, value = variable
-    if ask.is_plain(type(value)):
-        yield from (
-            Variable(f"{name}.{at}", kind, part) for at, part in ask.state_of(value).items()
-        )
+    state = ask.state_of(value) if ask.is_plain(type(value)) else {}
+    yield from (Variable(f"{name}.{at}", kind, part) for at, part in state.items())
 
 
 def _functions(value: object) -> Iterator[types.FunctionType]:

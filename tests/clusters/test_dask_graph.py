@@ -416,6 +416,7 @@ def test_without_time_references_are_unknown(monkeypatch: pytest.MonkeyPatch) ->
     assert [(entry.references, entry.crossing_bytes) for entry in found.objects] == [(None, None)]
     assert made is not None
     assert made.note.endswith("2 tasks were not asked which large objects they hold.")
+    assert graph_objects({"x": (first, BIG)}, time.monotonic() - 1) == []
 
 
 @pytest.mark.parametrize(
@@ -437,11 +438,6 @@ def test_a_large_argument_is_found_as_itself(value: object, size_bytes: int) -> 
     assert found.value is value
     assert (found.layer, found.key) == (LOW_LEVEL, "y")
     assert found.size_bytes == pytest.approx(size_bytes, rel=0.3)
-
-
-def test_without_time_what_is_known_is_told() -> None:
-    """A graph that takes too long has the objects that were found until then."""
-    assert graph_objects({"x": (first, BIG)}, time.monotonic() - 1) == []
 
 
 @pytest.mark.parametrize(

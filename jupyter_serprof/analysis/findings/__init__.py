@@ -28,6 +28,7 @@ from jupyter_serprof.analysis.spans import (
     row_of,
     self_share,
     text,
+    whole,
 )
 from jupyter_serprof.analysis.typed import PLACE, named, roles_of
 from jupyter_serprof.model import Finding, Row, Trace
@@ -58,8 +59,8 @@ _FITTING_SHARE = 1 / 3
 #: Whatever it took: nothing else matters to who reads it.
 _REFUSED = "pickle.unpicklable"
 _OF_ITS_OWN = ", an argument of its own, not inside another"
-#: Where workers fetch and load what a function captures; below this it is no matter.
-_LOADING, _LOADED_BYTES = ("ray.schedule",), 10_000_000
+#: Where workers load what a function captures, and fetch it; below these it is no matter.
+_LOADING = (("ray.load", ray_loops.LOADED_BYTES), ("ray.schedule", 10_000_000))
 _BY_REFERENCE = f"\n{WORDS}put it once by `ray.put`, and pass the reference"
 _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
@@ -178,14 +179,19 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
 
 def large_capture(trace: Trace) -> Iterable[Finding]:
     """Name the large variable that travels inside a function."""
-    is_named = any(captured(span) for _, span in indexed(trace, "ray.export"))
+    noted = [entry for _, span in indexed(trace, "ray.export") for entry in captured(span)]
+    is_named = any((whole(entry, "size_bytes") or 0) >= CAPTURED_BYTES for entry in noted)
     for index, span in indexed(trace, "ray.export"):
-        known = [(size, entry) for entry in captured(span) if (size := entry.get("size_bytes"))]
-        sizes = [(size, entry) for size, entry in known if isinstance(size, int)]
+        sizes = [(whole(entry, "size_bytes") or 0, entry) for entry in captured(span)]
         size, entry = max(sizes, key=lambda item: item[0], default=(0, {}))
+        many = [entry for entry in captured(span) if entry.get("size_bytes") is None]
+        if size < CAPTURED_BYTES and len(many) == 1:  # most of what was pickled
+            inner = (s for _, s in indexed(trace, "ray.export") if s.parent == index)
+            pickled = max((number(one, "in_band_bytes") or 0 for one in inner), default=0)
+            size, entry = pickled - sum(known for known, _ in sizes), many[0]
         is_inside = span.parent >= 0 and trace.spans[span.parent].stage == "ray.export"
         if size < CAPTURED_BYTES and not (is_named or is_inside):  # what it is nobody could tell
-            size = number(span, "large_bytes") or 0
+            size, entry = number(span, "large_bytes") or 0, {}
         name, kind = str(entry.get("name", NAME)), str(entry.get("kind", "variable"))
         if size >= CAPTURED_BYTES:
             what = f"the {kind}" if entry else "it by a variable, a default or self"
@@ -207,7 +213,9 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
                 + f"{WORDS}put it once by `ray.put`, and hand over the reference as an argument",
                 spans=(index,),
                 because=f"the function captures {what}: pickled with its code, loaded by workers",
-                share=self_share(trace, "ray.export", *_LOADING[: size >= _LOADED_BYTES]),
+                share=self_share(
+                    trace, "ray.export", *(k for k, least in _LOADING if size >= least)
+                ),
             )
 
 

@@ -12,15 +12,7 @@ from jupyter_serprof.analysis.spans import (
     number,
     self_share,
 )
-from jupyter_serprof.model import Finding, Span, Trace
-from jupyter_serprof.model.units import (
-    counted,
-    format_bytes,
-    format_count,
-    format_ns,
-    format_rate,
-    format_share,
-)
+from jupyter_serprof.model import Finding, Span, Trace, units
 
 PAGE_BYTES = 4_096
 PROTOCOL_BYTES, OLD_PROTOCOL = 8_000_000, 4
@@ -67,7 +59,7 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
         if protocol is None or protocol > OLD_PROTOCOL or size < PROTOCOL_BYTES:
             continue
         arrays, is_text = number(span, "contiguous_bytes") or 0, protocol in _TEXT
-        before, after = format_bytes(arrays), format_bytes(size)
+        before, after = units.format_bytes(arrays), units.format_bytes(size)
         least = TEXT_SHARE if is_text else CONTIGUOUS_SHARE
         if faults * PAGE_BYTES >= COPIED_TWICE * size and arrays >= least * size:
             yield Finding(
@@ -78,7 +70,8 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
                 {"protocol": protocol, "in_band_bytes": size, "minor_faults": faults},
                 f"data = pickle.dumps({NAME}, protocol=5)   # 4 is the default before Python 3.14",
                 spans=(index,),
-                because=f"{format_count(faults)} new pages are {format_bytes(faults * PAGE_BYTES)}",
+                because=f"{units.format_count(faults)} new pages are "
+                f"{units.format_bytes(faults * PAGE_BYTES)}",
                 share=(1 - GATHERED_SHARE * (not is_text)) * self_share(trace, "pickle.dumps"),
             )
 
@@ -96,7 +89,7 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "pickle.slow",
                 "info",
-                f"a pickle of {format_bytes(size)} took {format_ns(span.duration_ns)}",
+                f"a pickle of {units.format_bytes(size)} took {units.format_ns(span.duration_ns)}",
                 evidence,
                 f"%serprof --blame {NAME}   # tells which part it is",
                 spans=(index,),
@@ -115,9 +108,9 @@ def _crowd(trace: Trace, key: str, count_of: Callable[[Span], int]) -> Finding:
     spans, count = [trace.spans[at] for at in found], sum(found.values())
     took_ns = sum(span.duration_ns for span in spans)
     said, evidence = _speed(sum(number(s, "in_band_bytes") or 0 for s in spans), took_ns, trace)
-    often = f" in {format_count(len(found))} pickles" * (len(found) > 1)
-    about = f"about {format_count(round(count, 2 - len(str(count))))} small objects"
-    what = about if count_of is _objects else f"{format_count(count)} small arrays"
+    often = f" in {units.format_count(len(found))} pickles" * (len(found) > 1)
+    about = f"about {units.format_count(round(count, 2 - len(str(count))))} small objects"
+    what = about if count_of is _objects else f"{units.format_count(count)} small arrays"
     return Finding(
         "pickle.small-objects",
         "warn",
@@ -125,7 +118,7 @@ def _crowd(trace: Trace, key: str, count_of: Callable[[Span], int]) -> Finding:
         evidence | {"objects": sum(number(span, "objects") or 1 for span in spans)},
         FORMS,
         spans=tuple(found),
-        because=f"{said}, {format_ns(took_ns / count)} each{often}",
+        because=f"{said}, {units.format_ns(took_ns / count)} each{often}",
         share=_many_share(trace, key, count_of),
     )
 
@@ -189,8 +182,8 @@ def _objects(span: Span) -> int:
 def _speed(size: int, took_ns: int, trace: Trace) -> tuple[str, dict[str, float]]:
     rate = size / max(1, took_ns) * 1e9
     share = rate / (trace.limits.memcpy_bytes_per_s or 1)
-    copy = f"{format_share(share)} of the speed of a copy"
-    said = f"{format_bytes(size)} at {format_rate(rate)}, {copy}"
+    copy = f"{units.format_share(share)} of the speed of a copy"
+    said = f"{units.format_bytes(size)} at {units.format_rate(rate)}, {copy}"
     return said, {"in_band_bytes": size, "duration_ns": took_ns, "share": round(share, 4)}
 
 
@@ -199,11 +192,11 @@ def gathered(trace: Trace) -> Iterable[Finding]:
     for index, span in indexed(trace, "pickle.dumps"):
         if (size := number(span, "gathered_bytes") or 0) >= GATHERED_BYTES:
             share = GATHERED_SHARE * self_share(trace, "pickle.dumps")
-            most = f"up to {format_share(share, 0)} of the time"
+            most = f"up to {units.format_share(share, 0)} of the time"
             yield Finding(
                 "pickle.in-band-copy",
                 "warn",
-                f"an array with gaps, {format_bytes(size)}, was copied twice, {most}",
+                f"an array with gaps, {units.format_bytes(size)}, was copied twice, {most}",
                 {"in_band_bytes": size},
                 f"{NAME} = np.ascontiguousarray({NAME})   # once, before it is sent",
                 spans=(index,),
@@ -220,7 +213,8 @@ def slice_of_a_table(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "pickle.slice",
                 "warn",
-                f"a slice of {format_bytes(own)} was pickled with {format_bytes(size)} behind it",
+                f"a slice of {units.format_bytes(own)} was pickled with {units.format_bytes(size)} "
+                "behind it",
                 {"arrow_bytes": own, "in_band_bytes": size},
                 f"import pyarrow as pa; {NAME} = {NAME}.take(pa.array(range(len({NAME}))))"
                 f"   # its own rows\n{WORDS}`take` of its rows, or Arrow IPC, leaves the rest",
@@ -253,7 +247,8 @@ def first_use_imports(trace: Trace) -> Iterable[Finding]:
             {"self_ns": took_ns, "count": len(imports)},
             remedy,
             spans=tuple(imports),
-            because=f"{format_ns(took_ns)} of loading modules: the next run does not pay it again",
+            because=f"{units.format_ns(took_ns)} of loading modules: "
+            "the next run does not pay it again",
             share=share,
         )
 
@@ -299,7 +294,7 @@ def collected(
             told,
             evidence={"busy_ns": busy_ns, "share": round(share, 3), "runs": len(runs)},
             spans=tuple(sorted(runs, key=lambda index: -runs[index])),
-            because=f"{counted(len(runs), 'run')} took {format_ns(busy_ns)}",
+            because=f"{units.counted(len(runs), 'run')} took {units.format_ns(busy_ns)}",
             share=min(share, told.share or 0.0),
         )
 

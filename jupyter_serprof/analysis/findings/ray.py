@@ -55,7 +55,7 @@ _inner = partial(_OPERATOR.sub, r"\1")
 _END = "__ray_terminate__"
 #: What only the first task of a worker pays; a process that starts, or imports, takes longer.
 _COLD_CALL = ("ray.worker.start", "ray.load", "ray.arguments.import", "ray.arguments.lock")
-_COLD = (*_COLD_CALL, "ray.outputs.import")
+_COLD, LOADED_BYTES = (*_COLD_CALL, "ray.outputs.import"), 4_000_000
 COLD_SHARE, COLD_NS = 0.2, 50_000_000
 _SUBMIT_TASK, _CALL_ACTOR = "RemoteFunction._remote", "ActorMethod._remote"
 #: What a worker does for a task.
@@ -322,8 +322,11 @@ def _slow_start(trace: Trace) -> Iterable[Finding]:
 
 def cold_workers(trace: Trace) -> Iterable[Finding]:
     """Find workers that had to be started, and to import, for their first task."""
-    # What is made remote in each turn of a loop is loaded in each, by warm workers too.
-    cold = [key for key in _COLD if key != "ray.load" or not _redefined(trace)]
+    # What is made remote in each turn of a loop is loaded in each, by warm workers too; and what a
+    # function captures takes longer than to load its code.
+    sizes = (number(span, "in_band_bytes") or 0 for _, span in indexed(trace, "ray.export"))
+    is_other = bool(_redefined(trace)) or max(sizes, default=0) >= LOADED_BYTES
+    cold = [key for key in _COLD if key != "ray.load" or not is_other]
     share = self_share(trace, *cold)
     took_ns = round(share * trace.wall_ns)
     started = [at for at, _ in indexed(trace, "ray.worker.start")]
