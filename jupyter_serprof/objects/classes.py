@@ -14,8 +14,7 @@ _PICKLERS = (
     *("cloudpickle.cloudpickle", "cloudpickle.cloudpickle_fast"),
     *("ray.cloudpickle.cloudpickle", "ray.cloudpickle.cloudpickle_fast"),
 )
-_NAME = "_class_setstate"
-_LOCK = Lock()
+_NAME, _LOCK = "_class_setstate", Lock()
 #: Who loads for us; while there is anybody, the original functions by their modules.
 _ASKED: list[Callable[[], bool]] = []
 _ORIGINALS: dict[str, Callable[..., Any]] = {}

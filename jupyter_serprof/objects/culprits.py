@@ -98,7 +98,7 @@ def find_culprits(  # noqa: PLR0913  (what a search may be told)
         error = search.error_of(value)
         if error is not None:
             search.descend(value, name, error, ())
-    return search.found
+    return list({one.path: one for one in search.found}.values())  # met in each that holds it
 
 
 def culprits_text(culprits: Sequence[Culprit]) -> str:

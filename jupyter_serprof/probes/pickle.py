@@ -13,7 +13,7 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Hook, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model.units import below_global
-from jupyter_serprof.objects.ask import is_a, notebook_name
+from jupyter_serprof.objects.ask import is_a, kind_name, notebook_name
 from jupyter_serprof.objects.culprits import Culprit, find_culprits
 from jupyter_serprof.objects.look import LOOK_BYTES, Look, details_of, look_at
 from jupyter_serprof.probes import Probe
@@ -24,8 +24,7 @@ DUMPS_ROLE, LOADS_ROLE = "pickle.dumps", "pickle.loads"
 #: Stands for the protocol of a pickle that does not say it.
 _UNTOLD = 255
 #: Libraries named one by one in what is unseen.
-_NAMED = 4
-_SECONDS = 0.3
+_NAMED, _SECONDS = 4, 0.3
 
 
 class CountedBuffers:
@@ -137,11 +136,13 @@ def refused_parts(error: BaseException | None) -> list[Culprit]:
     met, names = set[int](), _variables(error) if last else {}
     while last and error is not None and id(error) not in met:
         met.add(id(error))
-        for _, value, takes in [one for one in last[::-1] if one[0] == _mark_of(error)]:
+        # Dask gives no cause for what it cannot hash. Source: dask 2026.8.0, tokenize.py.
+        mark, is_lost = _mark_of(error), kind_name(type(error)) == "TokenizationError"
+        known = [one for one in last[::-1] if one[0] == mark or (is_lost and one[2])]
+        for _, value, takes in known:
             is_of_ray = type(value) is list and len(value) == 1 and not notebook_name(value)
             part, how = value[0] if is_of_ray else value, {"takes_functions": takes}
-            found = find_culprits(part, "", _SECONDS, **how, is_careful=True, names=names)
-            if found:
+            if found := find_culprits(part, "", _SECONDS, **how, is_careful=True, names=names):
                 return [one._replace(path=below_global(one.path)) for one in found]
         cause = _CAUSE(error, type(error))
         error = _CONTEXT(error, type(error)) if cause is None else cause
