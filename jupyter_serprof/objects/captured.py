@@ -20,10 +20,8 @@ from typing import NamedTuple
 from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.labels import is_by_value
 
-#: A chain of helpers longer than this is not followed.
-_FUNCTIONS, _WRAPPERS = 100, 9
-#: What a container holds behind so many parts is not asked.
-_PARTS = 1_000
+#: A chain of helpers longer than this is not followed, nor the parts of a container behind so many.
+_FUNCTIONS, _WRAPPERS, _PARTS = 100, 9, 1_000
 #: What changes a list, a dict or a set; what classes of others mean by it is theirs.
 _CHANGES = {"add", "append", "extend", "insert", "setdefault", "update"}
 _KEPT, _MODULE, _STORE = (list, dict, set), types.ModuleType, "STORE_GLOBAL"

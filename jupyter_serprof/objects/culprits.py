@@ -32,8 +32,7 @@ _CULPRITS = 10
 #: The clock is read once in this number of objects that a pickler meets.
 _OBJECTS_A_LOOK = 256
 #: A list or an object of so few parts, nested too deeply, is a chain: its depth is the culprit.
-_CHAIN_PARTS = 4
-_TOLD = 200
+_CHAIN_PARTS, _TOLD = 4, 200
 #: A path with folders, down to its last name; "/" between words is no path.
 _QUOTED = re.compile(r"""(['"])(?:~|[A-Za-z]:)?[/\\][^'"]*?([^'"/\\]*)\1""")
 _PATH = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?(?:[/\\]+[\w.~+-]+)*[/\\]+([\w.~+-]+)")

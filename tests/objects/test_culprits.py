@@ -263,9 +263,7 @@ def test_an_interrupt_passes_through() -> None:
 def test_the_sentence_names_all() -> None:
     found = [Culprit("a.x", "lock", "TypeError"), Culprit("a.y", "socket", "TypeError")]
 
-    text = culprits_text(found)
-
-    assert text == "cannot be pickled because of a.x (lock); a.y (socket)"
+    assert culprits_text(found) == "cannot be pickled because of a.x (lock); a.y (socket)"
     assert culprits_text([]) == ""
 
 

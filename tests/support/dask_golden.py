@@ -548,6 +548,7 @@ DASK_SAMPLES: Mapping[str, Trace] = {
         graph=12_800_000,
         tables=[graph_table((f"frompandas-{HASH}", "pandas.DataFrame (400000, 2)", 6_400_132, 1))],
     ),
+    "lists are gathered": large_gather(gather=1_001, gathered=10**6),
     "many tasks use an array": embedded(32_000_000, "mysum", ARRAY, 100),
     "two tasks use a frame": embedded(32_000_000, "mysum", _FRAME, 2),
     "two tasks use a dict": embedded(32_000_000, "mysum", "dict", 2),

@@ -19,14 +19,14 @@ from jupyter_serprof.model.units import counted, format_bytes, format_count, for
 
 MANY_LAYERS, MAIN_FUNCTIONS = 1_000, 1_000
 SERIALIZE_SHARE, SERIALIZE_NS = 0.1, 50_000_000
-GC_SHARE = 0.1
-BOUND_SHARE, BOUND_NS = 0.5, 100_000_000
+GC_SHARE, BOUND_SHARE, BOUND_NS = 0.1, 0.5, 100_000_000
 GATHER_SHARE, GATHERED_BYTES = 0.3, 1_000_000
+#: 15 lists of 1,000 lists took 3 s, as pickles 30 ms: so slow, and so long, is no network.
+ITEM_BYTES_PER_S, ITEMS_NS = 2_000_000, 1_000_000_000
 #: From the second share, of the wall time, on, what is repeated is worth a warning.
 REPEATED_SHARE, REPEATED_WALL_SHARE = 0.3, 0.1
 CODE_SHARE, CODE_NS = 0.3, 200_000_000
-_SENDING = ("dask.prepare", "dask.submit", "dask.serialize")
-_SCHEDULER = "scheduler"
+_SENDING, _SCHEDULER = ("dask.prepare", "dask.submit", "dask.serialize"), "scheduler"
 _PERSIST = "<x> = <x>.persist()   # persist what both need, once"
 _TOGETHER = "".join(
     f"{dask_runs.AT_ONCE.format(names, 'dask.compute(<lazies>)')}\n"
@@ -164,16 +164,21 @@ def large_gather(trace: Trace) -> Iterable[Finding]:
     if share >= GATHER_SHARE and row.self_ns > others_ns:
         spans = facts.spans_of(trace, row.stage)
         longest = max((trace.spans[index] for index in spans), key=lambda s: s.duration_ns)
-        name = facts.computation_of(trace, longest)
+        name, size_bytes = facts.computation_of(trace, longest), row.size_bytes or 0
+        is_slow = row.self_ns > max(ITEMS_NS, size_bytes / ITEM_BYTES_PER_S * 1e9)
+        how = "item by item" if is_slow else "to the client"
         yield Finding(
             "dask.large-gather",
             "warn",
-            f"{format_bytes(row.size_bytes)} were gathered to the client",
+            f"{format_bytes(size_bytes)} were gathered {how}",
             {"size_bytes": row.size_bytes, "self_ns": row.self_ns, "share": round(share, 3)},
             "result = <reduced>   # on the workers\n"
-            "<x> = <x>.persist()   # keep it on the workers, and compute what is small",
+            "<x> = <x>.persist()   # keep it on the workers, and compute what is small"
+            * (not is_slow),
             spans=spans,
-            because=f"{format_ns(row.self_ns)}{f', most for `{name}`' if name else ''}",
+            because=f"{format_ns(row.self_ns)}{f', most for `{name}`' if name else ''}"
+            + "; each item of a list or dict is packed: an array, or `pickle.dumps(values)` in the "
+            "task, goes whole" * is_slow,
             share=share,
         )
 

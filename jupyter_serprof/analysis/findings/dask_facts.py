@@ -158,8 +158,7 @@ def spans_of(trace: Trace, *keys: str, computation: int | None = None) -> tuple[
 
 
 #: What Dask adds where results are gathered.
-_GATHERING = frozenset({"finalize", "hlgfinalizecompute"})
-_MOST_NAMED = 4
+_GATHERING, _MOST_NAMED = frozenset({"finalize", "hlgfinalizecompute"}), 4
 
 
 def is_of_dask(document: Trace | Sweep) -> bool:

@@ -32,8 +32,7 @@ OVERLAP = 1.2
 #: Of the tasks of a chain so many need another one of the same name; in a tree half of them do.
 CHAINED_SHARE = 0.75
 #: What could be saved of the time, from here on it is worth a sentence.
-WORTH_SHARE = 0.2
-JOINED_BYTES = 1_000_000
+WORTH_SHARE, JOINED_BYTES = 0.2, 1_000_000
 #: Half of it: what one task takes that is worth to be parted.
 LONG_NS = 200_000_000
 #: What takes more is no single number.
