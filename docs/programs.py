@@ -345,6 +345,26 @@ def who_keeps_what() -> Trace:
     return sp.objects(names={"refs": refs, "array": array})
 
 
+@shown("ray.deployment-calls")
+def table_for_each_call_of_a_deployment() -> Trace:
+    """A table that goes along with each call of a deployment; Ray Serve has to be installed."""
+    from ray import serve
+
+    from tests.corpus.clusters import start
+
+    start("ray")
+    lookup = serve.deployment(
+        type("Lookup", (), {"__call__": lambda _, table, at: float(table[at])})
+    )
+    serve.start(proxy_location="Disabled", logging_config={"log_level": "ERROR"})
+    handle, table = serve.run(lookup.bind()), np.ones(2_000_000)
+    handle.remote(table, 0).result()
+    with sp.record("[handle.remote(table, at).result() for at in range(6)]") as recording:
+        [handle.remote(table, at).result() for at in range(6)]
+    serve.shutdown()
+    return recording.trace
+
+
 @shown("ray.worker-died")
 def worker_that_exits() -> Trace:
     """A task whose process ends the first time; Ray runs it again."""

@@ -409,6 +409,27 @@ def cold(start_ms: float, import_ms: float = 0, wall_ms: float = 250, name: str 
     return named(make_trace(spans, wall_ms=wall_ms), init)
 
 
+def deployed(ms: float) -> Trace:
+    span = ("ray.actor.start", CALLER, 0, ms, None, -1, {"application": "chat"})
+    return make_trace([span], wall_ms=100)
+
+
+def fitted(ms: float) -> Trace:
+    spans = [("ray.schedule", "raylet", 0, 5), ("ray.execute", "worker 1", ms, 5)]
+    names = {"ray.schedule": "TrainController.__init__", "ray.execute": "run_train_fn"}
+    return named(make_trace(spans, wall_ms=100), names)
+
+
+def served(count: int, sent_ms: float = 1, refused: int = 0) -> Trace:
+    """Return calls of a deployment of 10 ms each, and others that its replica refused."""
+    spans: list[Any] = [("ray.execute", "worker 1", 90, 1)] * refused
+    for at in range(count):
+        known = {"deployment": "Model"}
+        spans += [("ray.submit", CALLER, 20 * at, sent_ms, None, -1, known)]
+        spans += [("ray.execute", "worker 1", 20 * at + sent_ms + 1, 10)]
+    return named(make_trace(spans, wall_ms=100), {"ray.execute": "Model"})
+
+
 @pytest.mark.parametrize(("ms", "whose"), [(44, "1 actor of `A`"), (45, "2 actors of `A` and `B`")])
 def test_of_classes_that_start_alike_none_is_blamed_alone(ms: int, whose: str) -> None:
     """Nobody knows which of them was waited for."""
@@ -663,7 +684,10 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (named(with_actors(2), {"ray.submit": "ActorMethod._remote"}), with_actors(2)),
         (cold(83.3, name="Model"), cold(83.4, name="Model")),
         (cold(49.9, 0, 99, "Model"), cold(50, 0, 99, "ReadRange->MapBatches(Embed)")),
+        (fitted(33), fitted(34)),
+        (deployed(33), deployed(34)),
     ],
+    "ray.deployment-calls": [(served(3), served(4)), (served(3, 9), served(4, 9, 2))],
     "ray.cold-workers": [
         (cold(49.9), cold(50)),
         (cold(20, 29.9), cold(20, 30)),
@@ -934,9 +958,7 @@ def test_a_remedy_without_the_name_of_the_user_is_not_shown(name: str) -> None:
 
 
 @pytest.mark.parametrize(("rule", "below", "above"), PAIRS)
-def test_a_finding_fires_at_its_threshold_and_not_below(
-    rule: str, below: Trace, above: Trace
-) -> None:
+def test_a_finding_fires_at_its_threshold_not_below(rule: str, below: Trace, above: Trace) -> None:
     """One at the threshold, none just below it; its remedy can be pasted, its evidence printed."""
     trace = analyse(above)
     (found,) = findings(above, rule)

@@ -56,11 +56,8 @@ def _look() -> Callable[..., list[str]]:
         places: list[Any] = [
             *(worker._changeproctitle, worker.Worker.put_object, worker.Worker.get_objects),
             *(worker.Worker.record_task_log_start, worker.Worker.deserialize_objects),
-            *(
-                ray.cloudpickle.dumps,
-                ray.wait,
-                import_module("importlib._bootstrap")._find_and_load,
-            ),
+            *(ray.cloudpickle.dumps, ray.wait),
+            import_module("importlib._bootstrap")._find_and_load,
             *(ray.remote_function.RemoteFunction._remote, ray.actor.ActorMethod._remote),
         ]
         names = [f"{type(place).__module__} {getattr(place, '__code__', '')}" for place in places]
@@ -270,6 +267,19 @@ def test_the_agent_leaves_workers_as_they_were(kind: str) -> None:
     assert _keys_of_recordings() <= keys
 
 
+def test_an_agent_leaves_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where its program lives on and still records."""
+    monkeypatch.setattr(ray_agents, "_LONGEST_NS", 4_000_000_000)
+    actor = remote(type("Actor", (), {"ask": staticmethod(_look())}), num_cpus=0).remote()
+    ask = lambda: ray.get(actor.ask.remote())  # noqa: E731
+    before = until(not_, ask)
+
+    (during, after), _ = recorded(lambda: (ask(), until(not_, ask)))
+
+    assert before == after == []
+    assert during
+
+
 def _keys_of_recordings() -> set[bytes]:
     gcs = cast("Any", ray)._private.worker.global_worker.gcs_client
     return {key for key in gcs.internal_kv_keys(b"RemoteFunction:", SPACE) if b":serprof:" in key}
@@ -368,9 +378,7 @@ def test_tracebacks_of_the_user_are_as_without() -> None:
 
 
 @pytest.mark.parametrize("how", ["broken", "refused"])
-def test_an_agent_that_cannot_run_changes_no_result(
-    monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+def test_an_agent_that_fails_changes_no_result(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """It says so in one line, and the events tell what they can."""
 
     def broken() -> Any:
@@ -437,17 +445,13 @@ def test_a_worker_that_is_killed_takes_only_its_own_notes_along(tmp_path: Any) -
     value, trace = recorded(lambda: ray.get(dies_once.options(max_retries=1).remote(tmp_path)))
 
     assert value == 7
-    assert [bool(span.details) for span in spans(trace, "ray.execute", "dies_once")] == [
-        True,
-        False,
-    ]
+    died = [bool(span.details) for span in spans(trace, "ray.execute", "dies_once")]
+    assert died == [True, False]
     assert row(trace, "ray.execute").count == 2
     assert _keys_of_recordings() <= keys
 
 
-def test_totals_are_exact_where_few_tasks_are_kept_with_their_details(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_totals_are_exact_where_few_tasks_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each function and worker the 5 slowest and 20 that are drawn; the table has them all."""
     monkeypatch.setattr(ray_tasks, "MANY_TASKS", 500)
 
@@ -478,9 +482,7 @@ def test_totals_are_exact_where_few_tasks_are_kept_with_their_details(
     assert probe(trace).level == "pickle, agent: 605 of 605 tasks seen"
 
 
-def test_a_clock_that_is_ahead_is_found_by_what_agents_noted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_clock_ahead_is_found_by_what_agents_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker whose time of day is five seconds ahead, as if it were on a machine of its own."""
     monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 2)
     monkeypatch.setattr(ray_agents, "bridge", lambda: {"boot": "another"})

@@ -204,9 +204,16 @@ def test_ray_may_be_started_and_shut_down_while_recording() -> None:
         ray.get(ray.put(b"x" * 1_000_000))
         ray.get(one.remote())
         ray.shutdown()
+        start()  # the agent comes to each job
+        assert ray.get(one.remote()) == 1
+        ray.shutdown()
     rows, probe = report(recording)
     assert rows["ray.store"].size_bytes == 1_000_000
-    assert "1 of 1 task seen" in probe.level, probe  # read before the cluster was left
+    assert "agent + events: 2 of 2 tasks seen" in probe.level, probe  # read before it was left
+
+    start()
+    assert ray.get(one.remote()) == 1
+    ray.shutdown()
 
     import pickle
     with record("no cluster") as recording:

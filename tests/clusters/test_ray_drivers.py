@@ -61,18 +61,6 @@ with sp.record():
     say("begun", ray.get_runtime_context().get_job_id())
     wait("never")
 """
-_SHUTS_DOWN = """
-ray.shutdown()
-with sp.record() as recording:
-    ray.init(address=sys.argv[2], logging_level="critical", log_to_driver=False)
-    first = ray.get(theirs.remote(1))
-    ray.shutdown()
-    ray.init(address=sys.argv[2], logging_level="critical", log_to_driver=False)
-    second = ray.get(theirs.remote(2))
-(report,) = [one for one in recording.trace.quality.probes if one.name == "ray"]
-again = ray.get(theirs.remote(3))
-say("done", json.dumps([first, second, again, report.level]))
-"""
 
 
 @contextmanager
@@ -137,12 +125,3 @@ def test_a_program_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
 def _keys_of(job: str) -> list[bytes]:
     gcs = cast("Any", ray)._private.worker.global_worker.gcs_client
     return list(gcs.internal_kv_keys(f"RemoteFunction:{job}:serprof".encode(), SPACE))
-
-
-def test_ray_may_be_left_and_joined_again_in_a_recording(tmp_path: Path) -> None:
-    """The agent comes to each job; functions work as without, also after the recording."""
-    with _program(tmp_path, _SHUTS_DOWN) as process:
-        first, second, again, level = json.loads(_told(tmp_path, "done", process))
-
-    assert [first, second, again] == [1, 2, 3]
-    assert level.startswith("pickle, agent + events: ")

@@ -176,9 +176,7 @@ STATES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("version", STATES)
-def test_events_are_read_by_the_name_that_this_ray_has(
-    version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_events_are_read_by_this_rays_name(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Below 2.58 the accessor tells them as bytes; the accessor itself is made at first use."""
     event = _task(b"ours", PENDING_ARGS_AVAIL=110, execute=(111, 112))
     state = type("State", (_State,), {**STATES[version], "event": event})()
@@ -193,9 +191,7 @@ def test_events_are_read_by_the_name_that_this_ray_has(
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_a_task_that_does_not_report_is_counted_and_ends_when_it_did(
-    reads: list[list[Any]],
-) -> None:
+def test_a_task_that_does_not_report_is_counted_and_ends_as_it_did(reads: list[list[Any]]) -> None:
     """Its owner knows when it finished; what nobody knows the end of ran on to the end."""
     known: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "RUNNING": 120}
     reads.append(

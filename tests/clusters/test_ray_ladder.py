@@ -73,7 +73,7 @@ def test_a_blind_probe_finds_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert array.sum() == 4_999_950_000
     assert probe(first).level == "outer"
-    assert probe(first).unseen == ("ray.put (1 put was made, none was seen)",)
+    assert probe(first).unseen == ("ray.put (1 put made, none was seen)",)
     assert [span.name for span in spans(first, "ray.store")] == ["put"]
 
 

@@ -94,9 +94,7 @@ def test_the_link_of_a_machine_is_known_where_it_has_one(
     assert meter.link_bytes_per_s() == link
 
 
-def test_an_object_that_is_freed_while_we_look_keeps_its_size(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_object_freed_while_we_look_keeps_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = copies.Copies({b"task"}.copy)
     seen._open[b"task"] = (b"object",)
 

@@ -67,9 +67,7 @@ MADE: dict[str, tuple[Callable[[], object], object]] = {
 
 
 @pytest.mark.parametrize(("made", "bulk"), MADE.values(), ids=MADE)
-def test_what_a_fresh_value_is_made_of_is_known_again(
-    made: Callable[[], object], bulk: object
-) -> None:
+def test_what_a_value_is_made_of_is_known_again(made: Callable[[], object], bulk: object) -> None:
     """By the array or object that has most of its bytes; of a small part nothing is claimed."""
     assert _sent(made()) is bulk
     assert _sent(made(), 3 * TABLE.nbytes) is not bulk

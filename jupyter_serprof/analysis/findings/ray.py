@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from jupyter_serprof.analysis.findings.dask_facts import records
+from jupyter_serprof.analysis.findings.ray_libraries import START_SHARE, STARTED, library_start
 from jupyter_serprof.analysis.spans import (
     WORDS,
     calls_of,
@@ -35,19 +36,17 @@ TINY_TASKS, TINY_SHARE, WORTH_SHARE = 250, 0.3, 0.2
 _WANTED = 9
 REDEFINED_TIMES, REDEFINED_SHARE = 5, 0.2
 _LOGS = "{ray._private.worker._global_node.get_logs_dir_path()}"
-ACTORS, ACTOR_SHARE = 2, 0.3
-POINTED_SPANS = 20
+ACTORS, ACTOR_SHARE, POINTED_SPANS = 2, 0.3, 20
 _ALL_AT_ONCE = "values = ray.get(<refs>)   # all at once; or as they come, by `ray.wait`"
 _SUBMIT_FIRST = (
     "values = ray.get(<tasks>)   # submit all first, where none needs the value of the one before"
 )
 _GETS = ("ray.fetch", "ray.pull", "ray.restore", "ray.map", "ray.wait")
 #: A loop of `ray.wait` is the remedy.
-_WAIT_NAME = "wait"
-_START = ".__init__"
+_WAIT_NAME, _START = "wait", ".__init__"
 #: What making an actor takes, whatever it waits for before, and the calls that wait for it.
 _STARTING = ("ray.worker.start", "ray.load", "ray.arguments", "ray.execute")
-_AWAITED, START_SHARE = {"ray.worker.start": "ray.actor.start"}, 1 / 3
+_AWAITED = {"ray.worker.start": "ray.actor.start"}
 #: An operator of Ray Data with a function of the user, behind those that it is fused with.
 _OPERATOR = re.compile(r"(?:.*->)?((?:Filter|FlatMap|Map\w*)\(.*\))")
 _inner = partial(_OPERATOR.sub, r"\1")
@@ -227,8 +226,7 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
 def _paid_once(trace: Trace) -> float:
     """Return the share of what each worker pays with its first task; later ones look it up."""
     # A function that was there before the recording is loaded anew for that.
-    is_new = any(indexed(trace, "ray.export"))
-    loads = [span for _, span in indexed(trace, "ray.load") if is_new]
+    loads = [span for _, span in indexed(trace, "ray.load")] * any(indexed(trace, "ray.export"))
     first = {span.lane: span for span in sorted(loads, key=lambda span: span.duration_ns)}
     first_ns, all_ns = (sum(s.duration_ns for s in each) for each in (first.values(), loads))
     of_first = self_share(trace, "ray.load") * first_ns / max(1, all_ns)
@@ -277,12 +275,10 @@ def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
     if count < ACTORS or turns < len(made) or share < ACTOR_SHARE:
         yield from _slow_start(trace)
         return
-    yield Finding(
-        "ray.worker-start",
+    yield STARTED(
         "warn",
         f"{format_count(count)} actors of `{name.removesuffix(_START)}` were made in turn",
         {"actors": count, "share": round(share, 3)},
-        "",
         spans=tuple(at for at in starts if starts[at] == name)[:POINTED_SPANS],
         because="each is a process that has to start and to import what it needs: make one, "
         "before the loop",
@@ -292,6 +288,9 @@ def actors_one_by_one(trace: Trace) -> Iterable[Finding]:
 
 def _slow_start(trace: Trace) -> Iterable[Finding]:
     """Tell whose actors start for a third: of the longest class, and of those half as long."""
+    if told := [*library_start(trace)]:
+        yield from told
+        return
     steps = [each for key in _STARTING for each in indexed(trace, key)]
     took = Counter[str]()
     for _, span in steps:
@@ -306,13 +305,11 @@ def _slow_start(trace: Trace) -> Iterable[Finding]:
         return
     count, init_ns = max(map(len, parts)), sum(span.duration_ns for span in parts[-1])
     whose = " and ".join(f"`{_inner(one.removesuffix(_START))}`" for one in names)
-    yield Finding(
-        "ray.worker-start",
+    yield STARTED(
         "info",
         f"{counted(count, 'actor')} of {whose} took {format_ns(took_ns / count)}"
         f"{' each' * (count > 1)} to start",
         {"actors": count, "took_ns": took_ns, "init_ns": init_ns},
-        "",
         spans=tuple(at for at, _ in found),
         because=f"a process starts and imports, `__init__` runs for {format_ns(init_ns / count)}: "
         "one that is kept pays it once",
@@ -326,8 +323,7 @@ def cold_workers(trace: Trace) -> Iterable[Finding]:
     # function captures takes longer than to load its code.
     sizes = (number(span, "in_band_bytes") or 0 for _, span in indexed(trace, "ray.export"))
     is_other = bool(_redefined(trace)) or max(sizes, default=0) >= LOADED_BYTES
-    cold = [key for key in _COLD if key != "ray.load" or not is_other]
-    share = self_share(trace, *cold)
+    share = self_share(trace, *(k for k in _COLD if k != "ray.load" or not is_other))
     took_ns = round(share * trace.wall_ns)
     started = [at for at, _ in indexed(trace, "ray.worker.start")]
     if share >= COLD_SHARE and took_ns >= COLD_NS and not any(_slow_start(trace)):

@@ -15,6 +15,7 @@ from jupyter_serprof.analysis.findings.ray import (
     _submits_between,
     is_whole_get,
 )
+from jupyter_serprof.analysis.findings.ray_libraries import deployment_calls
 from jupyter_serprof.analysis.spans import (
     WORDS,
     count_calls,
@@ -180,6 +181,8 @@ def not_side_by_side(trace: Trace) -> Iterable[Finding]:
     deps_ns = covered_ns(span for _, span in indexed(trace, "ray.deps"))
     is_together = 2 * _submits_between(trace, gets) < count and 2 * deps_ns < busy_ns
     is_together &= count <= len(tasks)  # of many nobody tells what each waited for
+    # Whoever calls a deployment may wait for each result in a way that is not seen.
+    is_together &= not any(text(trace.spans[at], "deployment") for at in sent)
     if not is_together or count < SERIAL_TASKS or not isinstance(cores, int):
         return
     longest = max(tasks, key=lambda span: span.duration_ns)
@@ -317,5 +320,5 @@ def as_one_block(trace: Trace, span: Span) -> str:
 
 RULES = (
     *(spilling, slow_pulls, submission_order, no_pipelining, blocking_in_async, not_side_by_side),
-    native_walk,
+    *(native_walk, deployment_calls),
 )

@@ -177,8 +177,7 @@ class Agents:
     def contact(self) -> Contact | None:
         """Return the contact to the cluster that this process is connected to now, if any."""
         # The first one brings the source of the agent there.
-        module = sys.modules.get("ray._private.worker")
-        worker = getattr(module, "global_worker", None)
+        worker = getattr(sys.modules.get("ray._private.worker"), "global_worker", None)
         if worker is None or self._is_off or not worker.connected:
             return None
         if (contact := self.contacts.get(worker.current_cluster_and_job)) is not None:
@@ -311,10 +310,8 @@ def met(do: Callable[..., object], *given: object) -> None:
     """Let the contact do something; what fails there keeps the agents away from now on."""
     for agents in _CURRENT:
         start = time.perf_counter_ns()
-        contact = None
         try:
-            contact = agents.contact()
-            if contact is not None:
+            if (contact := agents.contact()) is not None:
                 do(contact, *given)
         except Exception as error:  # noqa: BLE001  (ours fails, the user's submission does not)
             agents.fail(error)

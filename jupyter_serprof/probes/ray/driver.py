@@ -22,6 +22,7 @@ from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.machine import ATOMS, buffers_of
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model.live import LiveFacts
+from jupyter_serprof.model.units import counted
 from jupyter_serprof.objects.ask import holds_objects, is_array, is_exactly, is_of, kind_name
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.folding import fold_tasks
@@ -134,8 +135,8 @@ _OUTER = (
     Place("multiprocessing.popen_fork:Popen._launch", "ray.submit", _FORK),
 )
 #: What each call of the user has inside it, if this Ray still works as its names say.
-_INSIDE = {"put": ("ray.put", "ray.serialize"), "get": ("ray.get", "ray.deserialize")}
-_SHOWN = frozenset(role for roles in _INSIDE.values() for role in roles)
+_INSIDE = dict.fromkeys(("ray.put", "ray.serialize"), "put")
+_INSIDE |= dict.fromkeys(("ray.get", "ray.deserialize"), "get")
 _CLIENT_WHY = (
     "Ray Client (ray://): this process is not part of the cluster, so put and get have outer "
     "timings only. Run the notebook on a node of the cluster to see their stages"
@@ -171,7 +172,7 @@ class RayDriverProbe(Probe):
             self._earlier = waits.Earlier(set() if self._silent else pending_tasks())
             waits.EARLIER.extend([self._earlier] if self._earlier.tasks else ())
             super().arm(recorder)
-        for place in _OUTER:
+        for place in (*_OUTER, *submissions.serve_places()):
             self.arm_place(place, recorder)
         if not self._is_client:
             self._looks = TaskLooks(lambda: recorder.thread)
@@ -231,6 +232,7 @@ class RayDriverProbe(Probe):
             if not silent:
                 given = submitted, self._agents, self._left, earlier
                 self._seen = submissions.add_tasks(run, *given)
+                submissions.end_calls(run.drafts)
             values.tell_nested(run.drafts, held)
             values.tell_habits(submitted, submissions.FUNCTIONS, submissions.METHODS)
             if self._seen.missing:
@@ -255,15 +257,11 @@ class RayDriverProbe(Probe):
 
     def unseen(self) -> Sequence[str]:
         """Return what this Ray or this connection hides."""
-        blind = [f"{role} ({_made(role, count)})" for role, count in self._blind.items()]
+        calls = {role: counted(n, _INSIDE[role]) for role, n in self._blind.items()}
+        blind = [f"{role} ({made} made, none was seen)" for role, made in calls.items()]
         why = [_CLIENT_WHY] if self._is_client else blind
         why += self._agents.arrivals.unseen() if self._agents else []
         return [*super().unseen(), *why, *submissions.hidden_of_tasks(self._seen)]
-
-
-def _made(role: str, count: int) -> str:
-    call = "put" if role in _INSIDE["put"] else "get"
-    return f"{count} {call}{' was' if count == 1 else 's were'} made, none was seen"
 
 
 def _judge_witnesses(drafts: Sequence[Draft]) -> Counter[str]:
@@ -272,12 +270,12 @@ def _judge_witnesses(drafts: Sequence[Draft]) -> Counter[str]:
     # inside showed stands for itself.
     seen, made = set[tuple[int, str]](), Counter[str]()
     for draft in drafts:
-        if draft.role in _SHOWN:
+        if draft.role in _INSIDE:
             outside = next((above for above in draft.ancestors() if above.role == _WITNESS), None)
             seen.add((id(outside), draft.role))
     shown = {role for _, role in seen}
     for draft in [draft for draft in drafts if draft.role == _WITNESS]:
-        outer, inner = _INSIDE[draft.name]
+        outer, inner = (role for role, call in _INSIDE.items() if call == draft.name)
         draft.role, draft.is_dropped = outer, (id(draft), outer) in seen
         if "error" not in draft.details:
             made.update(role for role in (outer, inner) if role not in shown)

@@ -173,13 +173,10 @@ class RoadMap:
         if placed is None:
             return
         sent = times.get("SUBMITTED_TO_WORKER", begin)
-        pause = "ray.retry" if task.attempt_number else "ray.deps"
-        marks = [(pause, placed)]
+        marks = [("ray.retry" if task.attempt_number else "ray.deps", placed)]
         if kind == kinds.ACTOR_TASK:
-            marks += [("ray.actor.start", sent)]
-            marks += [
-                ("ray.actor.queue", min(begin, max(sent, self.ends.get(self._lane(worker), 0))))
-            ]
+            free = min(begin, max(sent, self.ends.get(self._lane(worker), 0)))
+            marks += [("ray.actor.start", sent), ("ray.actor.queue", free)]
         else:
             launched, ready = (min(at, sent) for at in self.started.get(worker, (0, 0)))
             marks += [("ray.lease", launched), ("ray.worker.start", ready), ("ray.lease", sent)]
@@ -195,8 +192,7 @@ class RoadMap:
     def _reported(self, task: Any, times: Mapping[str, int]) -> list[Leg]:  # noqa: ANN401
         """Return what Ray tells of a task on its worker; one that still runs ends with the run."""
         # A worker that died did not tell when it began: no earlier than the task was sent to it.
-        end = self.run.end
-        moved = self.run.wall_offset
+        end, moved = self.run.end, self.run.wall_offset
         steps = [
             Leg(STEPS[event.event_name], event.start_time - moved, event.end_time - moved)
             for event in task.profile_events.events

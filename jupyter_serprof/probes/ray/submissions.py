@@ -6,6 +6,7 @@ agents and Ray's events, by one of them, or by this process only; of how many ta
 
 from __future__ import annotations
 
+import sys
 import time
 import weakref
 from collections import defaultdict
@@ -55,6 +56,8 @@ _COLUMNS = (
 )
 _NOTE = "each attempt that an agent noted; exact, also where few are drawn with their inside"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
+_HANDLE = "ray.serve.handle:DeploymentHandle.remote"
+_CLIENT = "ray.serve._private.client:ServeControllerClient._wait_for_application_running"
 
 
 def submission_places() -> list[Place]:
@@ -68,6 +71,29 @@ def submission_places() -> list[Place]:
         Place(f"{_MANAGER}.export", "ray.export", "ray.export", after=_note_export),
         Place(f"{_MANAGER}.export_actor_class", "ray.export", "ray.export", after=_note_export),
     ]
+
+
+def serve_places() -> Sequence[Place]:
+    """Return where a handle of Ray Serve is called, and its start waited for; none without it."""
+    named = partial(Place, joins=True, parted=lambda name: (name, 0), whole=lambda name, _: name)
+    called = lambda _, args, *__: args[0].deployment_name  # noqa: E731
+    awaited = lambda _, args, kwargs, *__: [*args, *kwargs.values()][1]  # noqa: E731
+    places = [named(_HANDLE, "ray.submit", "ray.deployment", after=called)]
+    places += [named(_CLIENT, "ray.actor.start", "ray.application", after=awaited)]
+    return places if "ray.serve.handle" in sys.modules else ()
+
+
+def end_calls(drafts: Iterable[Draft]) -> None:
+    """End what a replica did for a call where the next one in turn began: its result was there."""
+    # It is done when its caller has heard of that, who may be busy with the next call.
+    known = sorted(drafts, key=lambda draft: draft.start)
+    calls = [draft for draft in known if "deployment" in draft.details]
+    names = {draft.details["deployment"] for draft in calls}
+    runs = [draft for draft in known if draft.stage == "ray.execute" and draft.name in names]
+    turns = [at for pair in zip(calls, runs, strict=False) for at in pair]
+    if len(calls) == len(runs) and turns == sorted(turns, key=lambda draft: draft.start):
+        for run, following in zip(runs, calls[1:], strict=False):
+            run.end = min(run.end, following.start)
 
 
 def _told(table: MutableMapping[Any, bytes | None], key: object, made: bytes | None) -> Any:  # noqa: ANN401
@@ -191,8 +217,7 @@ def hidden_of_tasks(seen: tasks.Coverage) -> list[str]:
     count = seen.total - seen.noted - seen.idle
     inside = f"inside of {counted(count, 'task')}"
     by = "; ".join(dict.fromkeys(seen.troubles)) or "no agent was there"
-    is_hidden = seen.told > 0 and count > 0
-    return [*filter(None, [seen.missing]), *[f"{inside} ({by})"] * is_hidden]
+    return [*filter(None, [seen.missing]), *[f"{inside} ({by})"] * (seen.told > 0 and count > 0)]
 
 
 def note_unseen_roads(drafts: Sequence[Draft], submitted: Sequence[Draft]) -> None:

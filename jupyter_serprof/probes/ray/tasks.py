@@ -5,9 +5,8 @@ is not shown. Tasks that such a task submits itself are. Workers report once a s
 events are waited for after the run, outside its wall time. A task that still runs when the run ends
 is shown as executing until then.
 Source: Ray 2.60.0, ray/_private/state.py:GlobalState._get_all_task_events, before 2.58 only what it
-calls, GlobalStateAccessor.get_task_events; profile events ``task:deserialize_arguments``,
-``task:execute``, ``task:store_outputs``; ``state_ts_ns`` in src/ray/protobuf/gcs.proto. Times there
-are of day, ns; on one host they convert exactly.
+calls, GlobalStateAccessor.get_task_events; what is in them `road` says. Times there are of day, ns;
+on one host they convert exactly.
 """
 
 import importlib
@@ -36,6 +35,9 @@ _MANY = " (of many tasks Ray's events, a second late, are not read)"
 _HARDLY, _LITTLE_NS = 20, 5_000_000
 _SHORT = " (less than 5 ms or a twentieth of the time: Ray's events, a second late, are not read)"
 HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
+#: The ids of tasks, None for one that is not known; and what agents noted until it is called.
+Idents = Sequence[bytes | None]
+Reader = Callable[[], Notes]
 
 
 class Coverage(NamedTuple):
@@ -67,8 +69,8 @@ class Left(NamedTuple):
 
 def add_task_spans(
     run: Page,
-    submitted: Sequence[bytes | None],
-    notes: Callable[[], Notes] = Notes,
+    submitted: Idents,
+    notes: Reader = Notes,
     sent: Mapping[bytes, int] = MappingProxyType({}),
     left: Left = Left(),  # noqa: B008  (it cannot change)
 ) -> Coverage:
@@ -140,7 +142,7 @@ def _draw(
             roads.add_noted(each, sent[each.ident])
 
 
-def are_noted(found: Notes, submitted: Sequence[bytes | None]) -> bool:
+def are_noted(found: Notes, submitted: Idents) -> bool:
     """Tell whether agents noted all of so many tasks that Ray's events are not read."""
     ran = (known[1] for (_, stage), known in found.totals.items() if stage == "ray.execute")
     is_short = sum(ran) < _SHORT_NS * found.count and not found.is_chained
@@ -154,9 +156,7 @@ def _is_cold(run: Page, found: Notes, count: int) -> bool:
     return any(ready[worker][1] > run.start for worker in found.nodes.keys() & ready.keys())
 
 
-def _hardly_waited(
-    run: Page, found: Notes, submitted: Sequence[bytes | None], sent: Mapping[bytes, int]
-) -> bool:
+def _hardly_waited(run: Page, found: Notes, submitted: Idents, sent: Mapping[bytes, int]) -> bool:
     noted = {each.ident: each for each in found.attempts}
     is_each = len(submitted) == len(noted) == found.count and noted.keys() == set(submitted)
     if not (is_each and not found.away and noted.keys() <= sent.keys()):
@@ -166,7 +166,7 @@ def _hardly_waited(
     return before_ns + after_ns < max(_LITTLE_NS, (run.end - run.start) / _HARDLY)
 
 
-def told_tasks(run: Page, submitted: Sequence[bytes | None], left: Left) -> Left:
+def told_tasks(run: Page, submitted: Idents, left: Left) -> Left:
     """Return what Ray tells now of tasks that were submitted, with what was told before."""
     known = {bytes(task.task_id) for task in left.tasks or ()}
     rest = [ident for ident in submitted if ident not in known]
@@ -181,9 +181,7 @@ def told_tasks(run: Page, submitted: Sequence[bytes | None], left: Left) -> Left
 _NOTES_S, _FIRST_S = 0.6, 0.15
 
 
-def settled_notes(
-    notes: Callable[[], Notes], run: Page, wanted: int, late_s: float | None = None
-) -> Notes:
+def settled_notes(notes: Reader, run: Page, wanted: int, late_s: float | None = None) -> Notes:
     """Read what the agents noted; who was late is waited for a moment."""
     start = time.monotonic()
     while True:
@@ -237,9 +235,7 @@ def _accessor(state: Any) -> Any:  # noqa: ANN401  (Ray has no types here)
     return state.global_state_accessor
 
 
-def _wait_for_tasks(
-    read: Callable[[], list[Any]], run: Page, submitted: Sequence[bytes | None]
-) -> list[Any]:
+def _wait_for_tasks(read: Callable[[], list[Any]], run: Page, submitted: Idents) -> list[Any]:
     tasks: list[Any] = []
     until = news_until = time.monotonic() + _PATIENCE_S
     missing = 0
@@ -266,7 +262,7 @@ def _wait_for_tasks(
 
 
 def _missing(
-    tasks: Sequence[Any], submitted: Sequence[bytes | None], running: Iterable[bytes] = ()
+    tasks: Sequence[Any], submitted: Idents, running: Iterable[bytes] = ()
 ) -> tuple[int, int]:
     seen = {bytes(task.task_id) for task in tasks}
     known = seen | set(filter(None, submitted))
@@ -279,7 +275,7 @@ def _missing(
 _MAKING, _NO_ACTOR = b"\xff" * 8, b"\xff" * 12
 
 
-def _ours(tasks: Sequence[Any], run: Page, submitted: Sequence[bytes | None]) -> list[Any]:
+def _ours(tasks: Sequence[Any], run: Page, submitted: Idents) -> list[Any]:
     """Return the tasks that were submitted in this run, and those that they submitted in turn."""
     ids = {ident for ident in submitted if ident}
     if None in submitted:

@@ -197,6 +197,8 @@ def _complete(draft: Draft) -> None:
         draft.details |= {"value_keys": [*map(_number_of, arrays)]} if arrays else {}
         draft.details |= {"references": count} if held else {}
         draft.details |= {"objects": count} if count >= MANY_OBJECTS else {}
+    elif draft.role in {"ray.deployment", "ray.application"} and extra:
+        draft.details[draft.role.removeprefix("ray.")] = extra
     elif draft.role == "ray.export" and extra:
         function, name = extra
         draft.details |= {"captured": captured.captured_variables(function()), "function": name}

@@ -17,7 +17,9 @@ import os
 import pickle
 import sys
 import threading
+from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 from . import hooks
 from .leftovers import drop_leftovers
@@ -25,11 +27,6 @@ from .lines import BEAT_S, ask, compared, invite, is_set, miss, ping
 from .looks import Lookout, running, spills
 from .notes import AGENTS, Agent, clock, collected, delay_s
 from .totals import queued_ns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 #: What the client asks for, too.
 __all__ = ["AGENTS", "BEAT_S", "ask", "compared", "is_set"]

@@ -10,17 +10,14 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from .notes import AGENTS, agents_here, clock, delay_s
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    Maker = Callable[[Any], Any]
+Maker = Callable[[Any], Any]
 
 #: Messages that are noted: graphs, task specifications, news of finished tasks.
 _OPS = ("compute-task", "update-graph", "task-finished", "task-erred")

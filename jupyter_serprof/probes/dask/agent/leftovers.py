@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from .hooks import MARK
-from .notes import AGENTS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from .notes import Agent
+from .notes import AGENTS, Agent
 
 #: How the modules of agents are called, of this and of other versions.
 _OURS = "_serprof_agent_"

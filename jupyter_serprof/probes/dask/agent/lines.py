@@ -5,18 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from .notes import AGENTS, clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from .notes import Agent
+from .notes import AGENTS, Agent, clock
 
 #: How often a lease is renewed, s.
 BEAT_S = 2.0

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from operator import itemgetter
+from typing import Any
 
 from .hooks import STEPS
-from .notes import clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
-
-    from .notes import Agent
+from .notes import Agent, clock
 
 #: What a look goes through at most.
 _MOST = 1_000

@@ -7,15 +7,10 @@ import os
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from .totals import Durations, JoinedBlocks, ran_ns, since
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from .totals import Block
+from .totals import Block, Durations, JoinedBlocks, ran_ns, since
 
 #: Blocks that are kept for each process; above, neighbours are joined and totals stay exact.
 MOST_BLOCKS = 8_000

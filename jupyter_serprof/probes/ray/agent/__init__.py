@@ -16,8 +16,10 @@ import marshal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 from .contact import RPC_S, SPACE, Contact
 from .copies import Copies, task_id
@@ -36,11 +38,6 @@ from .hooks import (
 from .notes import Ledger, clock
 from .post import Post
 from .watch import DOORS, WorkerMeter
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 #: What a function is taken through on its way to Ray, too.
 __all__ = ["start", "stepped"]
@@ -67,8 +64,7 @@ class Stay:
     def __init__(self, key: bytes, until_ns: int, period_s: float) -> None:
         self.key, self.until_ns, self.period_s = key, until_ns, period_s
         #: The same, as long as who is asked has time.
-        self.pause_s = period_s
-        self.looks = 0
+        self.pause_s, self.looks = period_s, 0
         self.contact = Contact(key, (__name__, until_ns, period_s))
         self.post, self.copies = Post(key), Copies(_children)
         self.watch: WorkerMeter | None = None
@@ -77,8 +73,7 @@ class Stay:
         """Tell whether the recording still lasts."""
         start = time.monotonic()
         is_there = _gcs().internal_kv_exists(self.key, SPACE, timeout=RPC_S)
-        calm_s = min(_MOST_PAUSE_S, _CALM * (time.monotonic() - start))
-        self.pause_s = max(self.period_s, calm_s)
+        self.pause_s = max(self.period_s, min(_MOST_PAUSE_S, _CALM * (time.monotonic() - start)))
         self.looks += 1
         is_over = self.looks % _JOB_LOOKS == 0 and _is_job_over()
         return bool(is_there) and time.time_ns() < self.until_ns and not is_over
@@ -177,12 +172,10 @@ def _pass_on() -> None:
     replace(functions, "export_actor_class", _around(None, told, is_submission=False))
 
 
-def _around(
-    before: Callable[..., None] | None,
-    after: Callable[..., None] | None = None,
-    *,
-    is_submission: bool = True,
-) -> Callable[[Any], Any]:
+_Do = Callable[..., None] | None
+
+
+def _around(before: _Do, after: _Do = None, *, is_submission: bool = True) -> Callable[..., Any]:
     """Return a maker of wrappers that let the contact do something before and after a call."""
 
     def make(original: Any) -> Any:
@@ -212,7 +205,7 @@ def _note_given(_: Contact, args: Any, kwargs: Any, result: Any) -> None:
         stay.copies.note(task_id(result), args, kwargs)
 
 
-def _contact(do: Callable[..., None] | None, *args: Any) -> None:
+def _contact(do: _Do, *args: Any) -> None:
     """Let the contact do something; what fails there stays there."""
     for stay in _STAY if do else ():
         try:

@@ -20,13 +20,10 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 from weakref import WeakKeyDictionary
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 #: Ray's table of functions: what a job has there is dropped with the job.
 SPACE = b"fun"
@@ -229,8 +226,7 @@ class Contact:
     # Entries.
 
     def _second(self, old: Any) -> tuple[Any, bytes]:
-        names = old.module_name, old.function_name, old.class_name
-        new = type(old)(*names, uuid.uuid4().hex)
+        new = type(old)(old.module_name, old.function_name, old.class_name, uuid.uuid4().hex)
         return new, new.function_id.binary()
 
     def _at(self, table: bytes, descriptor: Any) -> bytes:

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
+from typing import Any
 
 from .notes import clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any
 
 #: Copies are asked for so often, s, and for no more than this part of the time; of so many objects.
 _SOONEST_S, _PART, _MOST_OBJECTS = 0.002, 50, 1_000

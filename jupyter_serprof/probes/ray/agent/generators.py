@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+from typing import Any
 
 from .hooks import note, without_us
 from .notes import clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def stepped(original: Any) -> Any:

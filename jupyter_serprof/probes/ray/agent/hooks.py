@@ -10,16 +10,13 @@ import functools
 import pkgutil
 import sys
 import threading
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 from .notes import Errand, Ledger, clock
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    Maker = Callable[[Any], Any]
+Maker = Callable[[Any], Any]
 
 #: By what is seen and the part of the way on which a task is: the stage.
 _STAGES = {
@@ -28,17 +25,12 @@ _STAGES = {
     ("lock", "arguments"): "ray.arguments.lock",
     ("loads", "task"): "ray.task.unpickle",
     ("dumps", "task"): "ray.task.pickle",
-    ("get", "task"): "ray.task.get",
-    ("put", "task"): "ray.task.put",
-    ("wait", "task"): "ray.task.wait",
-    ("submit", "task"): "ray.task.submit",
+    **{(what, "task"): f"ray.task.{what}" for what in ("get", "put", "wait", "submit")},
     ("dumps", "outputs"): "ray.outputs.pickle",
     ("import", "outputs"): "ray.outputs.import",
     ("import", "task"): "import",
-    ("user", "task"): "ray.generator.user",
-    ("out", "task"): "ray.generator.out",
-    ("user", "outputs"): "ray.generator.user",
-    ("out", "outputs"): "ray.generator.out",
+    **{("user", part): "ray.generator.user" for part in ("task", "outputs")},
+    **{("out", part): "ray.generator.out" for part in ("task", "outputs")},
 }
 #: What the title of a process is while it runs a task, before the name of the task.
 _TITLE = "ray::"
@@ -249,28 +241,28 @@ def body_begins(original: Any) -> Any:
     return record_task_log_start
 
 
-def body_ends(original: Any) -> Any:
-    """Note where the code of the user has returned."""
+def before(do: Callable[..., object]) -> Maker:
+    """Return a maker of wrappers that note something before each call."""
 
-    @functools.wraps(original)
-    def record_task_log_end(worker: Any, task_id: Any, *args: Any) -> Any:
-        errand = _ERRANDS.get(task_id.binary())
-        if errand is not None:
-            errand.returned = clock()
-        return original(worker, task_id, *args)
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            do(*args)
+            try:
+                return original(*args, **kwargs)
+            except BaseException as error:
+                without_us(error)
+                raise
 
-    return record_task_log_end
+        return call
+
+    return make
 
 
-def loading(original: Any) -> Any:
-    """Note when the load of a function or class begins: its task begins when that is done."""
-
-    @functools.wraps(original)
-    def load(*args: Any, **kwargs: Any) -> Any:
-        load_begins(clock())
-        return original(*args, **kwargs)
-
-    return load
+def _body_ends(_: Any, task_id: Any, *__: Any) -> None:
+    errand = _ERRANDS.get(task_id.binary())
+    if errand is not None:
+        errand.returned = clock()
 
 
 def load_begins(at: int, ours_until: int = 0) -> None:
@@ -283,32 +275,16 @@ def load_begins(at: int, ours_until: int = 0) -> None:
 # What happens in a task.
 
 
-def asking(original: Any) -> Any:
+def _asked(*_: Any) -> None:
     """Note when values are wanted: who else loads something holds a lock."""
-
-    @functools.wraps(original)
-    def deserialize_objects(*args: Any, **kwargs: Any) -> Any:
-        _HERE.asked = clock()
-        try:
-            return original(*args, **kwargs)
-        except BaseException as error:
-            without_us(error)
-            raise
-
-    return deserialize_objects
+    _HERE.asked = clock()
 
 
-def answering(original: Any) -> Any:
+def _answered(*_: Any) -> None:
     """Note that values that were wanted begin to be made: the lock is there."""
-
-    @functools.wraps(original)
-    def get_serialization_context(*args: Any, **kwargs: Any) -> Any:
-        asked, _HERE.asked = getattr(_HERE, "asked", 0), 0
-        if asked:
-            note("lock", asked)
-        return original(*args, **kwargs)
-
-    return get_serialization_context
+    asked, _HERE.asked = getattr(_HERE, "asked", 0), 0
+    if asked:
+        note("lock", asked)
 
 
 def importing(original: Any) -> Any:
@@ -334,21 +310,18 @@ def importing(original: Any) -> Any:
 def patch() -> None:
     """Put the wrappers into their places."""
     MISSING.clear()
-    worker, functions = (
-        import_module(f"ray._private.{name}") for name in ("worker", "function_manager")
-    )
+    worker = import_module("ray._private.worker")
+    functions = import_module("ray._private.function_manager")
     replace(worker, "_changeproctitle", titled)
-    for attribute, make in (
-        ("record_task_log_start", body_begins),
-        ("record_task_log_end", body_ends),
-        ("deserialize_objects", asking),
-        ("get_serialization_context", answering),
-        ("put_object", timed("put")),
-        ("get_objects", timed("get")),
-    ):
-        replace(worker.Worker, attribute, make)
+    in_worker = functools.partial(replace, worker.Worker)
+    in_worker("record_task_log_start", body_begins)
+    in_worker("record_task_log_end", before(_body_ends))
+    in_worker("deserialize_objects", before(_asked))
+    in_worker("get_serialization_context", before(_answered))
+    in_worker("put_object", timed("put"))
+    in_worker("get_objects", timed("get"))
     for attribute in ("fetch_and_register_remote_function", "_load_actor_class_from_gcs"):
-        replace(functions.FunctionActorManager, attribute, loading)
+        replace(functions.FunctionActorManager, attribute, before(lambda *_: load_begins(clock())))
     pickle = import_module("ray.cloudpickle")
     dumped, loaded = (lambda _, made: len(made)), (lambda given, _: len(given[0]))
     replace(pickle, "dumps", timed("dumps", dumped, "ray.cloudpickle:dumps"))

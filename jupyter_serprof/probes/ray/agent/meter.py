@@ -15,21 +15,16 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from .copies import Copies
 from .notes import clock
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    from .copies import Copies
-
-    #: Of a node, its address and the port of its object manager.
-    Door = tuple[str, int]
+#: Of a node, its address and the port of its object manager.
+Door = tuple[str, int]
 
 #: A message of the kernel and an attribute in it: size and kind; what is behind them begins there.
 _MESSAGE, _ATTRIBUTE = (struct.Struct("=IH"), 16), (struct.Struct("=HH"), 4)

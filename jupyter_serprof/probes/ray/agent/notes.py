@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping, Sequence
 from functools import cache
 from heapq import heappush, heappushpop
 from operator import attrgetter
 from random import Random
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    #: By part of the way and stage: how often, how long in no other stage inside of it, bytes; how
-    #: long in all, how long at most, ns.
-    Sums = dict[tuple[str, str], list[int]]
-    #: Of a task: its draw, its worker, what is in the slots of `Errand`, its sums.
-    Facts = tuple[Any, ...]
+#: By part of the way and stage: how often, how long in no other stage inside of it, bytes; how
+#: long in all, how long at most, ns.
+Sums = dict[tuple[str, str], list[int]]
+#: Of a task: its draw, its worker, what is in the slots of `Errand`, its sums.
+Facts = tuple[Any, ...]
 
 #: Of each function the slowest tasks are kept with all that was seen in them, and a fair sample.
 SLOWEST, SAMPLED = 5, 20

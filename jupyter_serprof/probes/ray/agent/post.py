@@ -10,9 +10,11 @@ import marshal
 import os
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from .contact import OPEN, RPC_S, SPACE
 from .notes import Ledger, bridge
@@ -22,11 +24,6 @@ try:
     fcntl = import_module("fcntl")
 except ImportError:  # Windows: each worker is a node by itself
     fcntl = None
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
 
 #: Larger ones go without what was inside of tasks, bytes; where that stands in their facts.
 _MOST_BYTES, _SPANS = 2_000_000, 10

@@ -11,18 +11,13 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 
 from .contact import RPC_S, SPACE
-from .meter import Meter
+from .copies import Copies
+from .meter import Door, Meter
 from .notes import bridge
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from .copies import Copies
-    from .meter import Door
 
 #: Behind the key of a recording: the doors of the nodes, once they are known.
 DOORS = b":doors"
