@@ -270,14 +270,14 @@ def test_the_agent_leaves_workers_as_they_were(kind: str) -> None:
 def test_an_agent_leaves_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where its program lives on and still records."""
     monkeypatch.setattr(ray_agents, "_LONGEST_NS", 4_000_000_000)
-    actor = remote(type("Actor", (), {"ask": staticmethod(_look())}), num_cpus=0).remote()
-    ask = lambda: ray.get(actor.ask.remote())  # noqa: E731
+    made: Any = remote(type("Actor", (), {"ask": staticmethod(_look())}), num_cpus=0)
+    actor: Any = made.remote()
+    ask: Callable[[], Any] = lambda: ray.get(actor.ask.remote())  # noqa: E731
     before = until(not_, ask)
 
     (during, after), _ = recorded(lambda: (ask(), until(not_, ask)))
 
-    assert before == after == []
-    assert during
+    assert (before, bool(during), after) == ([], True, [])
 
 
 def _keys_of_recordings() -> set[bytes]:
