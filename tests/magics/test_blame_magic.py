@@ -56,7 +56,7 @@ def test_an_expression_that_pickles_opens_what_it_pickled(shell: Shell, sent: st
     loads = [span for span in ran.trace.spans if span.stage == "pickle.loads"]
     assert len(loads) == sent.count("loads")  # none but its own
     table = Ran(shell, f"import numpy\nmodel['big'] = numpy.ones(9_999)\n%serprof --blame {sent}")
-    copied = "model was pickled in-band: the 80.0 kB told as out-of-band were copied, too"
+    copied = "model was pickled in-band, 80.2 kB: the 80.0 kB told as out-of-band were copied, too"
     assert copied in table.trace.anatomies[0].notes
 
 
@@ -116,8 +116,7 @@ def test_a_value_that_crosses_several_times_is_opened_once(shell: Shell) -> None
     assert (big.parts[0].kind, half.parts[0].kind) == ("list (5000)", "list (2500)")
     assert big.notes[0] == f"{big.name} was pickled 5 times: {format_bytes(ran.value)} in all"
     assert big.notes[1:] == half.notes
-    assert ran.trace.summary is not None
-    assert big.notes[0] in ran.trace.summary.details
+    assert ran.bundles[0]["text/plain"].count(" was pickled 5 times: ") == 1
 
 
 @pytest.mark.parametrize("line", ["%serprof --blame d = dumps(value)", "%%serprof --blame\n{0}"])

@@ -88,7 +88,7 @@ def unwrapped(value: object) -> object:
     return value if found is None else found
 
 
-_WORTH_SHARE, _PICKLED = 0.01, " was pickled "
+_WORTH_SHARE = 0.01
 _SEPARATE = "the parts were measured after the timed run, one by one"
 
 
@@ -195,10 +195,11 @@ def _repeated(anatomy: Anatomy, crossed: Crossed) -> list[str]:
     total = crossed.total_bytes or count * anatomy.total_bytes
     about = "" if crossed.total_bytes else "about "
     often = f"{format_count(count)} times: {about}{format_bytes(total)} in all"
-    copied = f"in-band: the {format_bytes(beside or 0)} told as out-of-band were copied, too"
+    whole, apart = format_bytes(crossed.size_bytes), format_bytes(beside or 0)
+    copied = f"in-band, {whole}: the {apart} told as out-of-band were copied, too"
     is_copied = beside and crossed.now in _IN_BAND
     told = [often] * (count > 1) + [copied] * bool(is_copied)
-    return [f"{anatomy.name}{_PICKLED}{words}" for words in told]
+    return [f"{anatomy.name} was pickled {words}" for words in told]
 
 
 def anatomies_of(
@@ -233,8 +234,7 @@ def with_anatomies(trace: Trace, anatomies: Sequence[Anatomy], notes: Sequence[s
     """Return the trace with anatomies; its facts name the largest culprit."""
     summary = trace.summary or Summary("")
     sentence = largest_sentence(anatomies)
-    repeated = [note for anatomy in anatomies for note in anatomy.notes if _PICKLED in note]
-    details = (*([sentence, *repeated, _SEPARATE] if sentence else []), *summary.details)
+    details = (*([sentence, _SEPARATE] if sentence else []), *summary.details)
     found = (replace(f, remedy="") if "--blame" in f.remedy else f for f in trace.findings)
     return replace(
         trace,
