@@ -78,7 +78,7 @@ def _repeat(typed: Typed, code: Code) -> None:
             is_statement=not code.is_expression,
             typed=options.code,
         )
-    with typed.telling(lambda _: runs.partial), api.told(typed.tell):
+    with typed.telling(lambda _: runs.partial), api.told(typed.tell, lambda: runs.progress):
         runs.run_once()
     run.measure(typed, runs, before)
 

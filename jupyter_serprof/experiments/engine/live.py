@@ -53,7 +53,7 @@ class Ticker:
     def __init__(self, tell: Told, progress: Callable[[], Progress] | None = None) -> None:
         self._tell, self._progress = tell, progress
         self._stop, self._gone, self._pid = allocate_lock(), allocate_lock(), os.getpid()
-        self._outlook, self._start_s = Outlook(), 0.0
+        self._outlook, self._start_s, self._since_s = Outlook(), 0.0, 0.0
         self._last: LiveFacts | None = None
         self._counted, self._is_whole = LiveFacts(), False  # the last that had a number
         self._waits = (0.0, 0.0)  # since when, and what this process had run by then
@@ -65,7 +65,7 @@ class Ticker:
         if os.environ.get("SERPROF_LIVE", "") != "0":
             # Of a magic that was typed imports, and another run, may have taken a part of it.
             began_s = getattr(getattr(self._tell, "__self__", None), "began_s", None)
-            self._start_s = _clock() if began_s is None else began_s
+            self._since_s = self._start_s = _clock() if began_s is None else began_s
             self._loop = asyncio._get_running_loop()  # noqa: SLF001
             self._waits = _clock(), time.process_time()
             self._stop.acquire()
@@ -74,6 +74,10 @@ class Ticker:
                 start_new_thread(copy_context().run, (self._run,))
             except RuntimeError:  # in a browser there is none
                 self._stop.release()
+
+    def begin(self) -> None:
+        """Count from now on: what was told till now is no part of what is measured."""
+        self._outlook, self._start_s = Outlook(), _clock()
 
     def stop(self, *, is_whole: bool = False) -> None:
         """End it, of all that was counted or not; again, and in a child, it does nothing."""
@@ -86,9 +90,8 @@ class Ticker:
         OWN_THREADS.add(get_ident())
         try:
             self._tell_on()
-            ran_s = _clock() - self._start_s
-            if self._last is not None or ran_s > AFTER_S:
-                self._tell(replace(self._ended(), ran_s=ran_s, is_over=True))
+            if self._last is not None or _clock() - self._since_s > AFTER_S:
+                self._tell(replace(self._ended(), ran_s=_clock() - self._start_s, is_over=True))
         except BaseException as error:  # noqa: BLE001  (no line must cost the result)
             for recorder in active_recorders():
                 recorder.failures[f"what ran could not be told: {describe_failure(error)}"] += 1
@@ -97,10 +100,10 @@ class Ticker:
             self._gone.release()
 
     def _tell_on(self) -> None:
-        if self._is_over_by(self._start_s + AFTER_S / 2):
+        if self._is_over_by(self._since_s + AFTER_S / 2):
             return
         self._now()  # who is asked by now has answered when it is told
-        due_s = max(_clock() + EVERY_S, self._start_s + AFTER_S)
+        due_s = max(_clock() + EVERY_S, self._since_s + AFTER_S)
         while not self._is_over_by(due_s):
             self._wake()
             now_s = _clock()

@@ -67,7 +67,9 @@ class SweepRecord(Generic[Measured]):
         sizes: dict[str, dict[str, None]] = {}
         for parameter in sorted(reasons):
             sizes.setdefault(reasons[parameter], {})[self.label(parameter)] = None
-        return [f"{_named(list(labels))}: {why}" for why, labels in sizes.items()]
+        each = [*map(list, sizes.values())]
+        said = [", ".join(n) if len(n) <= _FEW else f"{n[0]} to {n[-1]}" for n in each]
+        return [f"{size}: {why}" for size, why in zip(said, sizes, strict=True)]
 
     def made(self, kind: str, variants: Iterable[Variant], cells: Sequence[Runs]) -> Sweep:
         """Return a document of cells, and of when and where it was made."""
@@ -102,10 +104,6 @@ def _row_of_one(key: str, title: str, cell: Runs) -> Variant:
     if cell.points:
         return Variant(key, title, notes=tuple(filter(None, (cell.failed, cell.skipped))))
     return Variant(key, title, "failed" if cell.failed else "skipped", cell.failed or cell.skipped)
-
-
-def _named(labels: Sequence[str]) -> str:
-    return ", ".join(labels) if len(labels) <= _FEW else f"{labels[0]} to {labels[-1]}"
 
 
 def sum_known(costs: Sequence[float | None]) -> float | None:

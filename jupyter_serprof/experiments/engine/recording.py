@@ -87,10 +87,12 @@ class Recording:
         self._loops = _dask_loops()
         try:
             with held():
-                self._recorder.start()
                 if self.live is not None:
                     self._ticker = Ticker(self.live)
                     self._ticker.start()
+                self._recorder.start()
+                if self._ticker is not None:
+                    self._ticker.begin()
         except BaseException:
             self.stop()
             raise

@@ -60,7 +60,7 @@ class Live:
         #: When somebody began to wait, monotonic time, s; None where that is when it runs.
         self.began_s = began_s
         self._name, self._lock = name, RLock()
-        self._next_s, self._facts = 0.0, LiveFacts()
+        self._shown_s, self._facts = -_STAYS_S, LiveFacts()
         self._widget: Any = None
         self._handle: Any = None
         self._is_over = self._is_on_terminal = False
@@ -89,8 +89,8 @@ class Live:
                 if self not in _SHOWN:
                     self._hooks.append(self._heard)
                 _SHOWN.add(self)
-                if facts.ran_s >= self._next_s:
-                    self._next_s = facts.ran_s + _STAYS_S
+                if abs(facts.ran_s - self._shown_s) >= _STAYS_S:  # it is counted anew, too
+                    self._shown_s = facts.ran_s
                     self._put(_line(facts, _said(facts)))
             elif getattr(sys.stderr, "isatty", bool)() and os.environ.get("TERM") not in _DUMB:
                 _SHOWN.add(self)

@@ -25,6 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_serprof import api
+from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.capture.stacks import stack_of
 from jupyter_serprof.experiments.blame.recording import anatomies_of
 from jupyter_serprof.experiments.engine import live
@@ -105,8 +106,27 @@ def test_a_call_that_held_the_interpreter_is_in_the_document(
     trace = recording.trace
 
     note = trace.quality.notes[0]
-    assert re.match(r"one call( in `\w+`)? held the interpreter for [24].0 s", note)
+    assert re.match(r"one call( in `\w+`)? held the interpreter for [2468].0 s", note)
     assert (told[-1].is_over, f": {note}" in f"{trace.summary}") == (True, True)
+
+
+def test_what_comes_before_the_clock_of_a_picture_is_told_and_not_counted(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Probes that are armed for the first time import, which may take seconds."""
+    armed = Recorder.start
+
+    def late(self: Recorder) -> None:
+        time.sleep(0.5)
+        assert told.has_come.is_set()
+        armed(self)
+        told.clear()
+
+    monkeypatch.setattr(Recorder, "start", late)
+    with api.record("armed late", live=told) as recording:
+        time.sleep(0.1)
+
+    assert told[-1].ran_s < 0.5 + recording.trace.wall_ns / 1e9
 
 
 def test_a_callable_that_raises_is_noted_and_called_no_more(told: Told) -> None:
