@@ -23,23 +23,15 @@ def main(runs: int) -> None:
     )
     rows = []
     for law in LAWS:
-        scores = []
-        for seed in range(runs):
-            draw = random.Random(f"{law.__name__} {seed}")  # noqa: S311  (simulation)
-            scores.append(score(law(draw), draw))
-        compared = sum(each.compared for each in scores)
-        wanted = sum(each.strict for each in scores)
-        covered = sum(each.covered for each in scores)
-        is_broken = any(each.is_broken for each in scores)
-        rows.append(
-            [
-                law.__name__,
-                f"{sum(each.is_right for each in scores) / runs:.1%}",
-                f"{sum(each.is_near for each in scores) / runs:.1%}" if is_broken else "",
-                f"{covered / compared:.1%}" if compared else "",
-                f"{covered / wanted:.1%}" if wanted else "",
-            ]
+        draws = [random.Random(f"{law.__name__} {seed}") for seed in range(runs)]  # noqa: S311
+        scores = [score(law(draw), draw) for draw in draws]
+        names = "is_right", "is_near", "covered", "compared", "strict"
+        right, near, covered, compared, wanted = (
+            sum(getattr(each, name) for each in scores) for name in names
         )
+        is_broken = any(each.is_broken for each in scores)
+        parts = [(right, runs), (near, runs * is_broken), (covered, compared), (covered, wanted)]
+        rows.append([law.__name__, *(f"{part / of:.1%}" if of else "" for part, of in parts)])
     columns = ["law", "class", "break within a step", "covered", "covered, misses counted"]
     table(columns, rows)
     print("bounds: class 95%, break 90%, covered 93%")

@@ -17,23 +17,13 @@ CALLS = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
 TURNS = 9
 
 
-class Empty:
-    """A hook that notes nothing."""
-
-    def __init__(self, original: Any) -> None:
-        self.original = original
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.original(*args, **kwargs)
-
-
 def main() -> None:
     """Print one line for each kind: ns a call, and its ratio to the bare call beside it."""
     kinds: dict[str, list[float]] = {name: [] for name in ("bare", "empty hook", "recorded")}
     kinds |= {"recorded, without Recording": [], "bare again": []}
     for _ in range(TURNS):
         kinds["bare"].append(timed_ns(_loop))
-        kinds["empty hook"].append(timed_ns(lambda: _loop(Empty(pickle.dumps))))
+        kinds["empty hook"].append(timed_ns(lambda: _loop(_empty)))
         with record("dumps") as recording:
             kinds["recorded"].append(timed_ns(_loop))
         rows = recording.trace.waterfall.rows if recording.trace.waterfall else ()
@@ -52,13 +42,14 @@ def _row(name: str, found: list[float], bare: list[float]) -> list[str]:
     return [name, *(", ".join(f"{value:,.2f}" for value in values) for values in (each, ratio))]
 
 
+def _empty(*args: Any, **kwargs: Any) -> Any:
+    return pickle.dumps(*args, **kwargs)
+
+
 def _loop(call: Any = None) -> None:
-    if call is None:
-        for _ in range(CALLS):
-            pickle.dumps(1)
-    else:
-        for _ in range(CALLS):
-            call(1)
+    called = call or pickle.dumps
+    for _ in range(CALLS):
+        called(1)
 
 
 if __name__ == "__main__":

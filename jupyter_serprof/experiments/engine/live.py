@@ -63,7 +63,6 @@ class Ticker:
     def start(self) -> None:
         """Begin; where ``SERPROF_LIVE=0`` says so, nothing is ever told."""
         if os.environ.get("SERPROF_LIVE", "") != "0":
-            # Of a magic that was typed imports, and another run, may have taken a part of it.
             began_s = getattr(getattr(self._tell, "__self__", None), "began_s", None)
             self._since_s = self._start_s = _clock() if began_s is None else began_s
             self._loop = asyncio._get_running_loop()  # noqa: SLF001

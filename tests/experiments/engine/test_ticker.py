@@ -110,19 +110,15 @@ def test_a_call_that_held_the_interpreter_is_in_the_document(
     assert (told[-1].is_over, f": {note}" in f"{trace.summary}") == (True, True)
 
 
-def test_what_comes_before_the_clock_of_a_picture_is_told_and_not_counted(
+def test_what_comes_before_the_clock_is_told_and_not_counted(
     told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Probes that are armed for the first time import, which may take seconds."""
-    armed = Recorder.start
-
-    def late(self: Recorder) -> None:
+    def armed(self: Recorder, start: Any = Recorder.start) -> None:
+        assert told.has_come.wait(30)
         time.sleep(0.5)
-        assert told.has_come.is_set()
-        armed(self)
-        told.clear()
+        start(self)
 
-    monkeypatch.setattr(Recorder, "start", late)
+    monkeypatch.setattr(Recorder, "start", armed)
     with api.record("armed late", live=told) as recording:
         time.sleep(0.1)
 
