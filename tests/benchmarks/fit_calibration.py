@@ -32,8 +32,7 @@ def main(runs: int) -> None:
         is_broken = any(each.is_broken for each in scores)
         parts = [(right, runs), (near, runs * is_broken), (covered, compared), (covered, wanted)]
         rows.append([law.__name__, *(f"{part / of:.1%}" if of else "" for part, of in parts)])
-    columns = ["law", "class", "break within a step", "covered", "covered, misses counted"]
-    table(columns, rows)
+    table(["law", "class", "break within a step", "covered", "covered, misses counted"], rows)
     print("bounds: class 95%, break 90%, covered 93%")
 
 

@@ -1,8 +1,7 @@
 """What does the line cost that is told while something runs? Run this file with `uv run python`.
 
 Quotients of pairs with the line and without it in turns, beside pairs without it twice: wall time,
-and time of the processor in this process, where the scheduler runs too; and which part of the time
-the thread that tells had the processor.
+and time of the processor in this process; which part of it the thread had that tells.
 """
 
 import json

@@ -102,9 +102,8 @@ def test_the_side_panel_lists_jumps_pins_and_compares(
     assert screen.violations(".jsp-side") == []
     items.nth(2).get_by_text("Compare", exact=True).click()
     page.locator('.jsp-comparison .jsp-root[data-ready="1"]').wait_for()
-    tops = page.locator(".jsp-comparison .jsp-bar").evaluate_all(
-        "(all) => all.map((one) => one.getBoundingClientRect().top)"
-    )
+    bars = page.locator(".jsp-comparison .jsp-bar")
+    tops = bars.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().top)")
     assert all(before + 6 < after for before, after in zip(tops[::2], tops[1::2], strict=True))
     screen.shoot("-compare")
 
