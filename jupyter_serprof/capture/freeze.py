@@ -93,7 +93,7 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | No
     errors = {draft.details.get("error") for draft in run.drafts}
     run.is_given_up = run.is_interrupted or (outcome == "error" and "GetTimeoutError" in errors)
     why, told_ns = recorder.stood
-    if run.is_given_up and why and run.end - told_ns < _LATELY_NS:
+    if run.is_given_up and why and HELD not in why and run.end - told_ns < _LATELY_NS:
         run.notes.append(f"{STOOD}{why}")
     if (s := recorder.held[0]) > 0:
         run.notes.append(f"one call{recorder.held[1]}{HELD}{s:.1f} s or more")

@@ -252,6 +252,15 @@ def test_freezing_again_gives_the_same_trace() -> None:
     assert len(recorder.page) == 2
 
 
+def test_a_call_that_held_the_interpreter_is_told_once() -> None:
+    recorder = written()
+    recorder.stood, recorder.held = ("one call held the interpreter for 3 s", 1_000), (3.5, "")
+
+    stopped = freeze(recorder, name="test", outcome="interrupted")
+
+    assert stopped.quality.notes == ("one call held the interpreter for 3.5 s or more",)
+
+
 def test_quality_says_what_watching_costs() -> None:
     """The cost of one call on this machine is whole ns; a clock of another one knows none."""
     recorder = Recorder([])
