@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from itertools import islice
+from traceback import walk_stack
 from typing import Any, NamedTuple
 
 from jupyter_serprof.objects import ask
@@ -135,12 +136,14 @@ class Payload(NamedTuple):
 def payloads(value: object, size_bytes: int) -> list[Payload]:
     """Return what was pickled: the value itself, of a graph of Dask the large objects in it.
 
-    What the scheduler sends on to its workers is nothing of the user's: the list is empty.
+    What a scheduler answers (`Server._handle_comm`) or sends on is not the user's: nothing of it.
 
     ``size_bytes``: What was written for the value, buffers included.
     """
-    is_in_scheduler = threading.current_thread().name.startswith(DASK_THREADS)
-    if ask.kind_module(type(value)) == "dask._task_spec" or (_is_task(value) and is_in_scheduler):
+    callers = (frame.f_code.co_name for frame, _ in walk_stack(None))
+    is_of_dask = threading.current_thread().name.startswith(DASK_THREADS)
+    is_sent_on = is_of_dask and (_is_task(value) or "_handle_comm" in callers)
+    if is_sent_on or ask.kind_module(type(value)) == "dask._task_spec":
         return []
     if not _is_graph(value):
         return [Payload(_held_key(value), value, value, size_bytes)]

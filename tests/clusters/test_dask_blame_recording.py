@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 import jupyter_serprof as sp
+from jupyter_serprof.probes.dask.cluster import load_agent
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
-@pytest.mark.usefixtures("dask_client")
-def test_only_what_the_user_pickled_is_opened(dask_client: Client) -> None:
+def test_only_what_the_user_pickled_is_opened(dask_client: Any) -> None:
     """With a client connected, agents are shipped when a recording starts: they are not blamed."""
-    assert dask_client.status == "running"
-    value = list(range(5_000))
+    value, line = list(range(9_000)), dask_client.scheduler.run_function
 
     with sp.record(blame=True) as recording:
+        dask_client.sync(load_agent().ask, line, "ping")  # as it renews its lease
+        assert dask_client.run_on_scheduler(deque, range(19_000))  # what it answers
         pickle.dumps(value)
+        dask_client.run(len, value[:6_000])
 
-    assert [anatomy.parts[0].kind for anatomy in recording.trace.anatomies] == ["list (5000)"]
+    kinds = [anatomy.parts[0].kind for anatomy in recording.trace.anatomies]
+    assert kinds == ["list (9000)", "tuple (1)"]
 
 
 def test_what_many_tasks_embed_is_opened_once(dask_client: Client) -> None:
@@ -41,10 +44,8 @@ def test_what_many_tasks_embed_is_opened_once(dask_client: Client) -> None:
 
     assert results[5:8] == [60_005, 60_006, 60_007]
     first, second = recording.trace.anatomies
-    assert (first.parts[0].kind, second.parts[0].kind) == (
-        "ndarray float64 (60000,)",
-        "list (20000)",
-    )
+    kinds = first.parts[0].kind, second.parts[0].kind
+    assert kinds == ("ndarray float64 (60000,)", "list (20000)")
     assert " was pickled " in first.notes[0]
     assert first.notes[0].endswith(" in all")
 

@@ -164,15 +164,9 @@ def test_o_q_and_save_work_as_ever(shell: Shell, tmp_path: Path) -> None:
 
 def test_an_interrupt_passes_and_shows_what_is_known(shell: Shell) -> None:
     """The document of the pickle is there, the anatomy says that it was interrupted."""
-    Ran(
-        shell,
-        "class Stops:\n"
-        "    left = 1\n"
-        "    def __reduce__(self):\n"
-        "        Stops.left -= 1\n"
-        "        if Stops.left < 0: raise KeyboardInterrupt\n"
-        "        return list, ()\n",
-    )
+    stops = "Stops.left -= 1\n        if Stops.left < 0: raise KeyboardInterrupt"
+    reduce = f"def __reduce__(self):\n        {stops}\n        return list, ()"
+    Ran(shell, f"class Stops:\n    left = 1\n    {reduce}")
 
     ran = Ran(shell, "%serprof --blame [Stops()]")
 

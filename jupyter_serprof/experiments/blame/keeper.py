@@ -80,8 +80,7 @@ class KeepingRecording(Recording):
 
     def start(self) -> None:
         """Listen, record, and keep what crosses from then on."""
-        # What probes send for themselves is not kept: with a cluster connected a recording pickles
-        # its agents when it starts, and fetches what they saw when it ends.
+        # What probes send for themselves is not kept, as a recording begins and ends.
         for place in _places():
             with suppress(AttributeError, ImportError, TypeError):
                 keeping = replace(place, after=self._keeping(place))
@@ -135,9 +134,7 @@ class KeepingRecording(Recording):
 
 
 def _places() -> Iterator[Place]:
-    for module in ("pickle", "cloudpickle"):
-        if module in sys.modules:
-            yield pickle_places(module)[0]
+    yield from (pickle_places(of)[0] for of in ("pickle", "cloudpickle") if of in sys.modules)
     if "ray" in sys.modules:
         yield from (p for p in driver_places(detail=False) if p.path.endswith(_RAY))
         yield pickle_places(_RAY_PICKLE)[0]

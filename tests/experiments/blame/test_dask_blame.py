@@ -8,9 +8,7 @@ from jupyter_serprof.analysis.anatomy import blame_sentence
 from jupyter_serprof.api import blame_graph
 from jupyter_serprof.model import Trace
 
-
-def trace() -> Trace:
-    return Trace(name="y", started="", wall_ns=1)
+TRACE = Trace(name="y", started="", wall_ns=1)
 
 
 def test_an_embedded_object_is_opened_from_the_argument_on() -> None:
@@ -18,7 +16,7 @@ def test_an_embedded_object_is_opened_from_the_argument_on() -> None:
     weights = np.zeros(500_000)
     y = delayed(len, name="count")({"model": [1, weights]})
 
-    found = blame_graph(trace(), y)
+    found = blame_graph(TRACE, y)
 
     [anatomy] = found.anatomies
     assert anatomy.name.endswith(" -> <dict>")
@@ -34,19 +32,16 @@ def test_a_graph_without_large_objects_says_so() -> None:
     y = da.ones((100, 100), chunks=10).sum()
     before = len(y.dask)
 
-    found = blame_graph(trace(), y)
+    found = blame_graph(TRACE, y)
 
     assert found.anatomies == ()
-    assert found.quality.notes == (
-        "the graph embeds no object of 1,000,000 bytes or more: nothing to open",
-    )
+    [note] = found.quality.notes
+    assert note == "the graph embeds no object of 1,000,000 bytes or more: nothing to open"
     assert len(y.dask) == before
 
 
 def test_what_is_no_collection_has_nothing_to_open() -> None:
     """A note, no error: the run itself has been shown."""
-    value = 5
-
-    found = blame_graph(trace(), value)
+    found = blame_graph(TRACE, 5)
 
     assert "there is none to open" in found.quality.notes[0]

