@@ -76,10 +76,8 @@ def one_by_one(trace: Trace) -> Iterable[Finding]:
     tasks = [span for _, span in indexed(trace, _EXECUTE)]
     lanes, count = places(trace), facts.task_count(trace) or 0
     busy_ns = sum(span.duration_ns for span in tasks)
-    is_serial, is_told = (
-        busy_ns <= OVERLAP * covered_ns(tasks),
-        "<computed>" in roles_of(trace.name),
-    )
+    is_serial = busy_ns <= OVERLAP * covered_ns(tasks)
+    is_told = "<computed>" in roles_of(trace.name)
     if lanes < 2 or count < FEW_TASKS or not busy_ns or not (is_serial or is_told):  # noqa: PLR2004
         return
     graphs = len(facts.spans_of(trace, "dask.serialize"))
@@ -140,12 +138,15 @@ def one_task(trace: Trace) -> Iterable[Finding]:
     what = f"one of {count} `{name}` ran alone" if count > 1 else f"`{name}` ran as one task"
     is_call = facts.is_of_calls(trace) or facts.is_of_futures(trace)
     parts = "" if is_call else ": `rechunk`, `repartition`"
+    is_few = is_call and not joined and (facts.task_count(trace) or lanes) < lanes
+    what += "" if is_few else f", the other worker{'s' * (lanes > 2)} had nothing to do"  # noqa: PLR2004
+    moved_share = self_share(trace, "dask.transfer") if joined else 0.0
     if share >= WORTH_SHARE and 2 * alone_ns >= took_ns:
         yield Finding(
             "dask.one-task" if joined is None else "dask.delayed-collection",
             # One of many may have been held up; one call may be all that was to be done.
             "warn" if joined or (count <= 1 and not is_call) else "info",
-            f"{what}, the other worker{'s' * (lanes > 2)} had nothing to do"  # noqa: PLR2004
+            what
             if joined is None
             else f"`{name}` got {format_bytes(size)} of chunks joined in one task",
             {"task_ns": took_ns, "workers": lanes}
@@ -157,7 +158,7 @@ def one_task(trace: Trace) -> Iterable[Finding]:
             if joined is None
             else f"joining took {format_ns(before_ns)}, `{name}` then ran alone for {alone}; "
             "`map_blocks`, or `to_delayed` and a call for each chunk, make a task of each",
-            share=min(1.0, share + self_share(trace, "dask.transfer") * (joined is not None)),
+            share=None if is_few else min(1.0, share + moved_share),
         )
 
 

@@ -172,7 +172,6 @@ class BlamingRecording(KeepingRecording):
 
 def crossed_anatomies(crossed: Sequence[Crossed], live: Told | None = None) -> list[Anatomy]:
     """Return the anatomies of what crossed, each object once; notes tell how often it crossed."""
-    # What turns out to be next to nothing beside the others is left out.
     opened: dict[int, tuple[object, Crossed]] = {}
     for one in crossed:
         value = one.value if notebook_name(one.value) else one.holder
