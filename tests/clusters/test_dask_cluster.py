@@ -332,23 +332,18 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
     assert not load_agent().is_running()
 
 
-def test_agents_go_where_a_scheduler_of_this_process_hears_of_the_end_too_late(
-    dask_client: Client,
-) -> None:
+def test_agents_go_where_a_scheduler_here_hears_of_the_end_too_late(dask_client: Client) -> None:
     """The client shares its agent with that scheduler, and is the first to give it up."""
     with dask.config.set({"serprof.patience": 0.85}), record("late"):
         dask_client.submit(operator.neg, 1, pure=False).result()
-        busy = dask_client.cluster.scheduler.loop
-        busy.add_callback(time.sleep, 2)
+        dask_client.cluster.scheduler.loop.add_callback(time.sleep, 2)
         time.sleep(0.05)
 
     assert seen.ours_on(dask_client) == []
 
 
 @pytest.mark.parametrize("after_s", [0, 0.002, 0.01, 0.02, 0.04])
-def test_agents_go_that_nobody_waits_for_while_they_come(
-    dask_client: Client, after_s: float
-) -> None:
+def test_agents_go_that_nobody_waits_for_as_they_come(dask_client: Client, after_s: float) -> None:
     """So it is after Ctrl-C: what is under way to workers arrives, and leaves."""
     (cluster,) = clusters_of([dask_client])
 
@@ -359,9 +354,7 @@ def test_agents_go_that_nobody_waits_for_while_they_come(
     assert seen.ours_on(dask_client) == []
 
 
-def test_plugins_and_modules_of_recordings_that_died_go_with_the_next_one(
-    dask_client: Client,
-) -> None:
+def test_what_recordings_that_died_left_goes_with_the_next_one(dask_client: Client) -> None:
     """Nobody knows their names any more: neither this agent nor one of another version."""
 
     def die(dask_scheduler: Any) -> None:
@@ -389,9 +382,7 @@ def test_plugins_and_modules_of_recordings_that_died_go_with_the_next_one(
     assert not any(dask_client.run(modules).values())
 
 
-def test_a_worker_that_comes_meanwhile_is_on_the_same_clock(
-    outside_client: Client, tmp_path: Any
-) -> None:
+def test_a_worker_that_comes_late_has_the_same_clock(outside_client: Client, tmp_path: Any) -> None:
     """Its clock is asked for in the end, and nobody reads of an error in its log."""
     (cluster,) = clusters_of([outside_client])
     address = outside_client.scheduler.address

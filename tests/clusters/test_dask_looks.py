@@ -22,6 +22,7 @@ import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, LocalCluster
 
+from clusters import seen
 from clusters.outside import outside_cluster
 from jupyter_serprof.api import record
 from jupyter_serprof.experiments.engine import live
@@ -149,16 +150,23 @@ def test_why_what_was_sent_before_does_not_come_is_told(client: Client) -> None:
     assert "10.9.8.7" not in watcher.heard
 
 
-def test_a_task_much_longer_than_its_siblings_is_told(client: Client, gate: Event) -> None:
-    watcher = Watcher("; through runs for  ...  times as long as usual", gate.set)
+def test_a_scheduler_busy_at_first_and_a_long_task_are_told(client: Client, gate: Event) -> None:
+    """What it took in before our agent came is counted, but for what was sent before."""
+    free = threading.Event()
+    busy = Watcher("; the scheduler is busy: it has not answered for ", free.set)
+    counts = Watcher("Execution: ... of 9 tasks, ", gate.set)
+    long = Watcher("; through runs for  ...  times as long as usual", gate.set)
+    tell = lambda facts: [watcher(facts) for watcher in (busy, counts, long)]  # type: ignore[func-returns-value]  # noqa: E731
+    earlier = client.submit(through, 9, pure=False)  # noqa: F841
+    client.loop.add_callback(free.wait, 60)  # type: ignore[union-attr]
 
-    with record("long", live=watcher):
-        gate.set()
-        client.gather(client.map(through, range(9)))
+    with dask.config.set({"serprof.patience": 0.1}), record("late", live=tell) as late:
+        client.gather(client.map(through, range(9), pure=False))
         gate.clear()
         client.submit(through, 9).result(60)
 
-    assert watcher.said
+    assert all((busy.said, counts.said, long.said))
+    assert seen.column(late.trace, "dask.tasks", "count") == [10]
 
 
 def test_a_cluster_without_workers_is_told(

@@ -154,6 +154,7 @@ class Visit:
             what = "the scheduler admits no agent" if is_refused else _LOST
             self.troubles.append(f"{what} ({type(error).__name__})")
             if is_refused:  # no worker may be there either, which is said
+                self.looks.asked_s = 0.0
                 self.has_come.set()
                 await self._leaving.wait()
 
@@ -171,11 +172,15 @@ class Visit:
         running = time.perf_counter_ns(), tuple(agent.AGENTS)  # the time first: more may begin
         ids = tuple(client.id for client in self.clients)
         known: dict[str, Any] = await self._ask(line, "start", ids, os.getpid(), running)
-        for client in self.clients if known["is_new"] else ():
+        if not known["is_new"]:
+            return known
+        for client in self.clients:
             # Behind all that it sent before, and not by what another recording may watch.
             send = client._send_to_scheduler_safe  # noqa: SLF001
             client.loop.add_callback(send, agent.mark(self.token, client.id))
-        if known["is_new"] and self.scheduler is not None:
+        if since := set[str]().union(*map(pending, self.clients)) - self._before:
+            await self._ask(line, "adopt", self._before, since)
+        if self.scheduler is not None:
             self.troubles.append("the agents had left, as nothing was heard of this process")
         return known
 
@@ -299,8 +304,7 @@ class Cluster:
         elif not self.trouble:
             self.trouble.append(
                 f"the scheduler did not answer within {patience_s(self.began):.2g} s, the notes of "
-                "the agents "
-                "are lost; dask.config.set({'serprof.patience': 10}) waits longer"
+                "the agents are lost; dask.config.set({'serprof.patience': 10}) waits longer"
             )
 
     def _add(self, address: str, known: dict[str, Any]) -> bool:

@@ -28,11 +28,11 @@ class Looks:
         #: The line that gets workers; how many bytes are on their way; when workers spilled last.
         self.scaling, self.unsent, self.spilled_s = scaling, unsent, -_SPILLS_S
         #: Whether somebody wants to know; when what has no answer yet was asked; the last answer.
-        self.is_watched, self.asked_s, self.seen = False, 0.0, dict[str, Any]()
+        self.is_watched, self.asked_s, self.seen = False, time.monotonic(), dict[str, Any]()
 
     async def go_on(self, agent: ModuleType, leaving: Event, beat: _Ask, look: _Ask) -> None:
         """Renew the lease, and look where somebody wants to know, until it is time to leave."""
-        beaten_s = time.monotonic()
+        beaten_s, self.asked_s = time.monotonic(), 0.0
         while not await agent.is_set(leaving, _EVERY_S):
             self.asked_s = time.monotonic()
             if self.asked_s > beaten_s + agent.BEAT_S:

@@ -24,18 +24,16 @@ from typing import Any
 from . import hooks
 from .leftovers import drop_leftovers
 from .lines import BEAT_S, ask, compared, invite, is_set, miss, ping
-from .looks import Lookout, running, spills
+from .looks import Lookout, adopt, running, sign_of, spills
 from .notes import AGENTS, Agent, clock, collected, delay_s
 from .totals import queued_ns
 
 #: What the client asks for, too.
-__all__ = ["AGENTS", "BEAT_S", "ask", "compared", "is_set"]
+__all__ = ["AGENTS", "BEAT_S", "adopt", "ask", "compared", "is_set"]
 
 _LOCK = threading.RLock()
 #: Names that this process's distributed does not have.
 _MISSING: list[str] = []
-#: Keys of a computation that are read to tell it apart.
-_FEW_KEYS = 256
 #: The message that tells where in the stream of a client a recording begins: it releases no key.
 BEGINNING = "client-releases-keys"
 #: How long an agent stays without news of its recording: so many ticks of so many seconds.
@@ -67,13 +65,11 @@ def _patch_scheduler(scheduler: Any, missing: list[str]) -> None:
     if hooks.is_wrapped(scheduler, "transitions"):
         return
     handlers = scheduler.stream_handlers
-    hooks.replace_item(missing, "update-graph", handlers, "update-graph", hooks.update_graph)
-    hooks.replace_item(missing, BEGINNING, handlers, BEGINNING, hooks.marked)
-    transitions = "dask.schedule.transitions"
-    for op in ("task-finished", "task-erred"):
-        hooks.replace_item(missing, op, handlers, op, hooks.often(transitions, op))
-    make = hooks.often(transitions, "transitions")
-    hooks.replace(missing, "transitions", scheduler, "transitions", make)
+    hooks.replace(missing, "update-graph", handlers, "update-graph", hooks.update_graph)
+    hooks.replace(missing, BEGINNING, handlers, BEGINNING, hooks.marked)
+    tables = {"task-finished": handlers, "task-erred": handlers, "transitions": scheduler}
+    for at, owner in tables.items():
+        hooks.replace(missing, at, owner, at, hooks.often("dask.schedule.transitions", at))
     for attribute in ("_create_taskstate_from_graph", "_generate_taskstates"):
         make = hooks.timed("dask.schedule.state", attribute.lstrip("_"))
         hooks.replace(missing, attribute, scheduler, attribute, make)
@@ -174,12 +170,11 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
 def _note_graph(agent: Agent, scheduler: Any, client: str, keys: Any, tasks: Any) -> None:
     if client not in agent.clients:
         return
-    if not agent.is_taking():
+    if not agent.is_taking(keys):
         agent.meet_earlier(scheduler.tasks.get(key) for key in keys)
     else:
         agent.count_threads(scheduler)
-        sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
-        agent.sent(scheduler, sign, tasks)
+        agent.sent(scheduler, sign_of(keys), tasks)
 
 
 def _go_with_the_last(agent: Agent, token: str, scheduler: Any) -> None:
@@ -242,7 +237,7 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
     agent.leaving = asyncio.Event()
     _patch_scheduler(server, _MISSING)
     if BEGINNING in _MISSING:
-        agent.begun = agent.clients
+        agent.begun |= agent.clients
     for client in agent.clients & server.clients.keys():
         agent.meet_earlier(server.clients[client].wants_what)
     server.task_metadata[hooks.MARK + token] = Lookout(agent, server)

@@ -48,41 +48,24 @@ def is_wrapped(owner: Any, attribute: str) -> bool:
 
 
 def replace(missing: list[str], name: str, owner: Any, attribute: str, make: Maker) -> None:
-    """Put ``make(original)`` in the place of an attribute; note the name if there is none."""
-    held = vars(owner) if hasattr(owner, "__dict__") else {}
-    original = getattr(owner, attribute, None)
+    """Put ``make(original)`` in the place of an attribute, or an item; note where there is none."""
+    is_table, of = isinstance(owner, dict), functools.partial
+    ways = (dict.get, dict.__setitem__) if is_table else (getattr, setattr)
+    get, put = (of(way, owner) for way in ways)
+    original = get(attribute, None)
     if original is None:
         missing.append(name)
         return
-    had = attribute in held
+    had = is_table or attribute in getattr(owner, "__dict__", {})
     replacement = make(original)
-    setattr(owner, attribute, replacement)
+    put(attribute, replacement)
+    restore = of(put, attribute, original) if had else of(delattr, owner, attribute)
     _PLACES.add((id(owner), attribute))
 
     def undo() -> None:
         _PLACES.discard((id(owner), attribute))
-        if getattr(owner, attribute, None) is replacement:
-            if had:
-                setattr(owner, attribute, original)
-            else:
-                delattr(owner, attribute)
-
-    _UNDO.append(undo)
-
-
-def replace_item(
-    missing: list[str], name: str, table: dict[str, Any], key: str, make: Maker
-) -> None:
-    """Put ``make(original)`` in the place of an item; note the name if there is none."""
-    original = table.get(key)
-    if original is None:
-        missing.append(name)
-        return
-    replacement = table[key] = make(original)
-
-    def undo() -> None:
-        if table.get(key) is replacement:
-            table[key] = original
+        if get(attribute, None) is replacement:
+            restore()
 
     _UNDO.append(undo)
 
@@ -197,7 +180,7 @@ def update_graph(original: Any) -> Any:
     @functools.wraps(original)
     async def call(*args: Any, **kwargs: Any) -> Any:
         start = clock()
-        note("begin_graph", kwargs.get("client"))
+        note("begin_graph", kwargs.get("client"), kwargs.get("keys", ()))
         try:
             return await original(*args, **kwargs)
         finally:

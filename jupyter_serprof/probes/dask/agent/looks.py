@@ -10,12 +10,14 @@ from operator import itemgetter
 from typing import Any
 
 from .hooks import STEPS
-from .notes import Agent, clock
+from .notes import AGENTS, MOST_KEYS, UNDER_WAY, Agent, clock
 
 #: What a look goes through at most.
 _MOST = 1_000
 #: Of more layers Dask takes long by itself, and to count the tasks of others is work.
 _LAYERS, _KINDS = 1_000, {"Blockwise", "MaterializedLayer"}
+#: Keys of a computation that are read to tell it apart.
+_FEW_KEYS = 256
 #: Workers tell of themselves twice a second, of many workers less often.
 _LATE_S = 3.0
 
@@ -64,6 +66,25 @@ def _look(agent: Agent, scheduler: Any, waited: Sequence[Any]) -> dict[str, Any]
         "cancelled": sum(w.metrics.get("task_counts", {}).get("cancelled", 0) for w in workers),
         "others": sum(not is_own(one) for w in workers for one in list(w.executing)),
     }
+
+
+def adopt(token: str, before: set[Any], since: set[Any], scheduler: Any) -> None:
+    """Count what was sent since a recording began, and taken in before the agent came."""
+    agent, tasks = AGENTS[token], scheduler.tasks
+    agent.begun |= since
+    agent.earlier.clear()
+    agent.meet_earlier(map(tasks.get, before))
+    earlier = set(agent.earlier)
+    agent.meet_earlier(map(tasks.get, since), MOST_KEYS)
+    late, agent.earlier = agent.earlier - earlier, earlier
+    if late := {key for key in late if agent.place(tasks[key]) is None}:
+        agent.sent(scheduler, sign_of(since), late, *UNDER_WAY)
+        agent.is_unassigned = False  # when its first task was given away is not known
+
+
+def sign_of(keys: Any) -> str:
+    """Return what tells a graph with few keys apart."""
+    return min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
 
 
 def _deaths(scheduler: Any, workers: list[Any], is_own: Callable[[Any], bool]) -> str:

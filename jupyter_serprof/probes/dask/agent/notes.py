@@ -38,7 +38,7 @@ _STAGES = {
 }
 
 #: States of tasks that are not over.
-_UNDER_WAY = frozenset(("released", "waiting", "queued", "no-worker", "processing"))
+UNDER_WAY = frozenset(("released", "waiting", "queued", "no-worker", "processing"))
 SCHEDULER, OFFLOAD = 0, 1
 clock = time.perf_counter_ns
 #: The agents of this process by the names of their recordings.
@@ -70,8 +70,8 @@ class Agent:
 
     def __init__(self, clients: Iterable[str], *, has_own_process: bool) -> None:
         self.clients = set(clients)
-        #: Clients of which all that they sent before the recording was read.
-        self.begun: set[str] = set()
+        #: Clients of which all that they sent before the recording was read; keys sent since.
+        self.begun: set[Any] = set()
         #: Tasks of the event loop that take in a graph of the recording, and since when.
         self.taking: dict[Any, int] = {}
         self.has_own_process = has_own_process
@@ -129,8 +129,7 @@ class Agent:
         lane: int | None = None,
     ) -> None:
         """Note an interval that may hold others."""
-        if lane is None:
-            lane = self.lane_here()
+        lane = self.lane_here() if lane is None else lane
         if lane is None:  # work of the client or of a worker that shares the process
             return
         if len(self.spans) < MOST_SPANS:
@@ -143,23 +142,22 @@ class Agent:
         """Note an interval of the scheduler's loop that comes with each task."""
         self.blocks.add(SCHEDULER, stage, name, start, end)
 
-    def begin_graph(self, client: str | None) -> None:
+    def begin_graph(self, client: str | None, keys: Iterable[Any]) -> None:
         """Note that the scheduler begins to take a graph in: ours, if it was sent since the start.
 
         What was sent before may be taken in later: messages are under way, and wait for each other.
         """
-        if client in self.begun:
+        if not self.begun.isdisjoint((client, *keys)):
             self.taking[asyncio.current_task()] = clock()
 
-    def is_taking(self) -> bool:
+    def is_taking(self, keys: Iterable[Any] = ()) -> bool:
         """Tell whether the graph that is taken in now is one of the recording."""
-        return asyncio.current_task() in self.taking
+        return asyncio.current_task() in self.taking or not self.begun.isdisjoint(keys)
 
     def graph(self, client: str | None, start: int, end: int) -> None:
         """Note how long the scheduler took a graph in."""
-        if client not in self.clients:
-            name = "update_graph (another client)"
-        else:
+        name = "update_graph (another client)"
+        if client in self.clients:
             name = "update_graph" if self.is_taking() else "update_graph (sent before)"
         self.taking.pop(asyncio.current_task(), None)
         self.span("dask.schedule", name, start, end, lane=SCHEDULER)
@@ -189,8 +187,7 @@ class Agent:
         lane = OFFLOAD if size > OFFLOADED_BYTES else SCHEDULER
         if len(self.messages) < MOST_MESSAGES:
             self.messages.append(list(message))
-        stage = _STAGES.get((op, way))
-        if stage is not None:
+        if stage := _STAGES.get((op, way)):
             self.blocks.add(lane, stage, op, start, end, size, count)
         elif way == "in" and op != "data":
             self.span("dask.communicate.read", "read", first, start, size, count, SCHEDULER)
@@ -202,8 +199,8 @@ class Agent:
             return SCHEDULER
         return OFFLOAD if "Offload" in threading.current_thread().name else None
 
-    def sent(self, scheduler: Any, sign: str, keys: Any) -> None:
-        """Note that the scheduler took in a graph of our client."""
+    def sent(self, scheduler: Any, sign: str, keys: Any, *late: str) -> None:
+        """Note that the scheduler took in a graph of our client; lately: its tasks have states."""
         if len(self.computations) < MOST_COMPUTATIONS:
             self.computations.append(Computation(sign))
         computation, at = self.computations[-1], len(self.computations) - 1
@@ -212,7 +209,7 @@ class Agent:
         for key in keys:
             task = tasks.get(key)
             # Inputs that are known already were computed, or are on their way, for another graph.
-            if task is not None and task.state == "released":
+            if task is not None and (task.state == "released" or task.state in late):
                 if type(key) is str and len(self.keys) < MOST_KEYS:
                     self.keys[key] = at
                 else:
@@ -221,12 +218,12 @@ class Agent:
                 computation.chained += any(d.prefix is task.prefix for d in task.dependencies)
                 self.planned[task.prefix.name] = self.planned.get(task.prefix.name, 0) + 1
 
-    def meet_earlier(self, tasks: Iterable[Any]) -> None:
+    def meet_earlier(self, tasks: Iterable[Any], most: int = MOST_KEYS // 10) -> None:
         """Keep what of the given tasks, and of those that they wait for, is not over yet."""
         left = list(tasks)
-        while left and len(self.earlier) < MOST_KEYS // 10:  # the loop stands still meanwhile
+        while left and len(self.earlier) < most:  # the loop stands still meanwhile
             task = left.pop()
-            if task is not None and task.key not in self.earlier and task.state in _UNDER_WAY:
+            if task is not None and task.key not in self.earlier and task.state in UNDER_WAY:
                 self.earlier.add(task.key)
                 left += task.dependencies
 
