@@ -409,7 +409,7 @@ def test_who_pressed_ctrl_c_waits_for_no_report(reads: list[list[Any]]) -> None:
     note, run = _added([b"early", b"late"], is_interrupted=True)
 
     assert set(_executed(run)) == {"early"}
-    assert note == "1 of 2 tasks, which had not reported when the run was frozen"
+    assert note == "the end of 1 of 2 tasks that had not reported when the run was frozen"
 
 
 @pytest.mark.usefixtures("cluster")

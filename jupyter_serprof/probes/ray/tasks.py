@@ -122,7 +122,7 @@ def add_task_spans(
         waited = "what tasks waited for before a worker had them"
         why = f"{waited}{why.removeprefix('the road of tasks')}"
     elif missing:
-        why = f"{missing} of {count} tasks, which had not reported when the run was frozen"
+        why = f"the end of {missing} of {count} tasks that had not reported when the run was frozen"
     lanes = roads.workers
     roads.nodes |= {lanes[who]: node for who, node in found.nodes.items() if who in lanes}
     kept = mine.intersection(each.ident for each in found.attempts)  # of many a few
