@@ -31,8 +31,8 @@ def main() -> None:
         kinds["recorded, without Recording"].append(recording.trace.wall_ns - own_ns)
         kinds["bare again"].append(timed_ns(_loop))
     heading(f"{CALLS:,} dumps of a small number, {TURNS} turns: quartiles")
-    rows = [_row(*entry, kinds["bare"]) for entry in kinds.items()]
-    table(["", "ns a call", "ratio to bare"], rows)
+    lines = [_row(*entry, kinds["bare"]) for entry in kinds.items()]
+    table(["", "ns a call", "ratio to bare"], lines)
 
 
 def _row(name: str, found: list[float], bare: list[float]) -> list[str]:
