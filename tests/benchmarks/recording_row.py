@@ -1,6 +1,5 @@
 """The row *Recording* against bare runs: what is left without it, and what an empty hook costs.
 
-Many dumps of a small number, in turns bare, recorded, and by a hook that only passes on.
 Run: uv run python tests/benchmarks/recording_row.py [CALLS]
 """
 

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
+from statistics import fmean
 
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.capture.recorder import moment_text
@@ -181,9 +183,15 @@ class Trials:
 
     @property
     def progress(self) -> Progress:
-        """How far it is; a remedy that is left takes a first trip and a pair at least."""
-        left = 0 if self.is_done else len(self._found or ()) - self._begun
-        return Progress(count_points(self._begun_trials), 2 * 2 * left, what=TRYING)
+        """How far it is: all pairs of each remedy will come, as long as the budget lasts."""
+        begun = [one for one, _ in self._found or () if not (self.is_done or one.is_over)]
+        done, made = count_points(self._begun_trials), count_points(begun)
+        all_left = (1 + 2 * self._most) * len(begun) - made + (made > 0 or not done) * bool(begun)
+        walls = [trip.wall_ns for each in self._begun_trials for trip in chain(*each.trips)]
+        if not walls:
+            return Progress(done, all_left, what=TRYING)
+        left = min(all_left, max(1, int((self._budget.total_s or 0) * 1e9 / fmean(walls)) - done))
+        return Progress(done, left, left * self._budget.used_s / done, what=TRYING)
 
     @property
     def document(self) -> Sweep:

@@ -45,11 +45,6 @@ class TimedCode(Transport):
         return None
 
 
-def _known_bytes(value: object) -> int | None:
-    """Return the payload; of containers, the pickle of which is their only size, None."""
-    return None if isinstance(value, list | tuple | dict) else size_bytes(value)
-
-
 def _pickled_bytes(value: object) -> int | None:
     """Return the length of the pickle of a value, which is not made; None if pickle refuses."""
     count = CountingFile()
@@ -207,7 +202,9 @@ class SizeSweep(PassSweep):
         before, start_s = resident_bytes(), time.monotonic()
         value = self._make(parameter)
         self._made_s[parameter] = time.monotonic() - start_s
-        after, size = resident_bytes(), _known_bytes(value)
+        after = resident_bytes()
+        # The payload; of containers the pickle is the only size.
+        size = None if isinstance(value, list | tuple | dict) else size_bytes(value)
         if parameter not in self._record.sizes:
             self._record.sizes[parameter] = _pickled_bytes(value) if size is None else size
         elif size not in (None, self._record.sizes[parameter]):

@@ -70,7 +70,8 @@ class Sightings:
             self.came[key] = min(at, self.came.get(key, at))
             self.placed.add(key[0])
         for node, series in told["series"].items():
-            self.series[node] = max(series, self.series.get(node, ()), key=_count)
+            before = self.series.get(node, ())
+            self.series[node] = max(series, before, key=lambda line: line[-1][1] if line else -1)
         known = {file.node for file in self.files}
         self.files += [SpillFile(*file) for file in told["files"] if file[0] not in known]
 
@@ -177,10 +178,6 @@ def _name_of(idents: Sequence[bytes]) -> str:
     known: dict[str, Any] = variables()
     held = [name for name, one in known.items() if is_exactly_of(one, "ray", "ObjectRef")]
     return next((name for name in held if bytes(known[name].binary()) in idents), "")
-
-
-def _count(series: Sequence[tuple[int, int]]) -> int:
-    return series[-1][1] if series else -1
 
 
 def _began(series: Sequence[tuple[int, int]], end: int, size: int) -> int:

@@ -47,7 +47,8 @@ def bundle(
     data: dict[str, object] = {_TEXT: said, MIME_TYPE: linked(to_document(doc))}
     metadata: dict[str, object] = {MIME_TYPE: {"view": view}} if view else {}
     try:
-        picture = _picture(doc, MOST_BYTES - _written_bytes(data))
+        written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        picture = _picture(doc, MOST_BYTES - len(written.encode(errors="replace")))
     except Exception as error:  # noqa: BLE001  (no picture must not cost the result)
         why = f"no picture could be drawn ({type(error).__name__}: {error})"
         doc = noted(doc, f"{why}; text and data are complete")
@@ -79,7 +80,3 @@ def _picture(doc: Trace | Sweep, room_bytes: int) -> bytes:
         if len(picture) * 4 / 3 <= room_bytes:
             return picture
     return png(doc, most_rows=smallest[0], is_brief=smallest[1])
-
-
-def _written_bytes(data: dict[str, object]) -> int:
-    return len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))

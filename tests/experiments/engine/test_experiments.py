@@ -164,6 +164,10 @@ class TestDaskTryout(ExperimentContract):
     def make(self, call: Call) -> Experiment[Sweep]:
         return CalledGraph(call)
 
+    def test_all_runs_are_counted_from_the_first_on(self) -> None:
+        tried = self.make(lambda: None)
+        assert {(now := tried.progress).done + now.left for _ in tried.steps()} == {11}
+
 
 @pytest.mark.usefixtures("sync")
 class TestGraphRepeats(ExperimentContract):
