@@ -205,7 +205,7 @@ def test_a_task_that_does_not_report_is_counted_and_ends_as_it_did(reads: list[l
 
     note, run = _added([b"finished", b"failed", b"running", b"reported", b"unheard"])
 
-    assert note.startswith("4 of 5 tasks")
+    assert note.startswith("the end of 4 of 5 tasks")
     assert _executed(run) == {
         "finished": (120, 150),
         "failed": (120, 160),
@@ -277,7 +277,7 @@ def test_a_look_that_takes_too_long_takes_nothing_away(
 
     note, run = _added([b"seen", b"unheard"])
 
-    assert note.startswith("1 of 2 tasks")
+    assert note.startswith("the end of 1 of 2 tasks")
     assert _executed(run) == {"seen": (121, 125)}
     assert run.notes == []
 
@@ -376,7 +376,7 @@ def test_what_still_runs_is_not_waited_for(reads: list[list[Any]]) -> None:
 
     note, run = _added([b"over", b"pending"])
 
-    assert note.startswith("2 of 3 tasks")
+    assert note.startswith("the end of 2 of 3 tasks")
     assert _executed(run) == {"over": (111, 112), "nested": (120, 200)}
 
 

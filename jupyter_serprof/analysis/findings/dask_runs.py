@@ -139,7 +139,8 @@ def one_task(trace: Trace) -> Iterable[Finding]:
     is_call = facts.is_of_calls(trace) or facts.is_of_futures(trace)
     parts = "" if is_call else ": `rechunk`, `repartition`"
     is_few = is_call and not joined and (facts.task_count(trace) or lanes) < lanes
-    what += "" if is_few else f", the other worker{'s' * (lanes > 2)} had nothing to do"  # noqa: PLR2004
+    idle = f", the other worker{'s' * (lanes > 2)} had nothing to do"  # noqa: PLR2004
+    what += f" on one of {lanes} workers" if is_few else idle
     moved_share = self_share(trace, "dask.transfer") if joined else 0.0
     if share >= WORTH_SHARE and 2 * alone_ns >= took_ns:
         yield Finding(
@@ -158,7 +159,7 @@ def one_task(trace: Trace) -> Iterable[Finding]:
             if joined is None
             else f"joining took {format_ns(before_ns)}, `{name}` then ran alone for {alone}; "
             "`map_blocks`, or `to_delayed` and a call for each chunk, make a task of each",
-            share=None if is_few else min(1.0, share + moved_share),
+            share=min(1.0, share * lanes / (lanes - 1) if is_few else share + moved_share),
         )
 
 

@@ -108,7 +108,7 @@ class TaskLooks:
         """Add why nothing moved at the end, where no line has told it."""
         is_told = any(note.startswith(STOOD) for note in notes)
         if not is_told and self.facts("", inf):
-            wait([self._answer] if self._answer else [], _PATIENCE_S)
+            wait([self._answer] if self._answer else [], 4 * _PATIENCE_S)
             facts = self.facts("", inf)
             notes += [f"{STOOD}{facts.why}"] if facts and facts.why else []
 
