@@ -314,9 +314,8 @@ def test_a_slow_low_level_optimization_is_optimization(monkeypatch: pytest.Monke
 
     def once() -> tuple[int]:
         _, trace, _ = watched(lambda: (x + 1).compute(scheduler="synchronous"))
-        found = row(trace, "dask.optimize")
-        assert min(found.self_ns, found.busy_ns) >= DELAY_S * 1e9 * 0.999  # the caller's own
-        return (found.self_ns,)
+        found = row(trace, "dask.optimize")  # the caller's own: no collection of another thread
+        return (found.self_ns,) if found.busy_ns >= DELAY_S * 1e9 * 0.999 else (0,)
 
     assert is_delay(once)
 
