@@ -229,10 +229,8 @@ def _nobody(anatomy: Anatomy) -> str:
 
 def blame_facts(anatomy: Anatomy) -> list[str]:
     """Return how the bytes travel, and what is known besides."""
-    inside, beside = (
-        units.format_bytes(anatomy.in_band_bytes),
-        units.format_bytes(anatomy.out_of_band_bytes),
-    )
+    sizes = anatomy.in_band_bytes, anatomy.out_of_band_bytes
+    inside, beside = map(units.format_bytes, sizes)
     is_told = anatomy.total_bytes and anatomy.pickler
     facts = [f"in-band {inside}, out-of-band {beside}"] if is_told else []
     if anatomy.plain_bytes is not None and anatomy.out_of_band_bytes:

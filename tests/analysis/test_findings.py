@@ -421,11 +421,12 @@ def fitted(ms: float) -> Trace:
 
 
 def served(count: int, sent_ms: float = 1, refused: int = 0) -> Trace:
-    """Return calls of a deployment of 10 ms each, and others that its replica refused."""
+    """Return calls of a deployment of 10 ms each, others that its replica refused, and a put."""
     spans: list[Any] = [("ray.execute", "worker 1", 90, 1)] * refused
     for at in range(count):
         spans += [("ray.submit", CALLER, 20 * at, sent_ms, None, -1, {"deployment": "Model"})]
         spans += [("ray.execute", "worker 1", 20 * at + sent_ms + 1, 10)]
+    spans += [("ray.store", CALLER, 91, 9)]
     return named(make_trace(spans, wall_ms=100), {"ray.execute": "Model"})
 
 

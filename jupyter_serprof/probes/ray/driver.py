@@ -216,7 +216,7 @@ class RayDriverProbe(Probe):
         if run.is_interrupted and self._looks and not silent:
             run.notes += filter(None, [self._looks.left_note()])
         if run.is_given_up and self._looks and not silent:
-            self._looks.tell_why(run.notes)
+            self._looks.tell_why(run.notes, 1 if run.is_interrupted else 4)
         if self._agents is not None:
             agents.drop_own_calls(run, self._agents)
         complete_pickles(run.drafts)

@@ -104,11 +104,11 @@ class TaskLooks:
         age = f" ({seconds_text(age_s)} ago)" * (age_s > _OLD_S)
         return f"{why}{age}" if why and age_s <= still_s else ""  # something has moved since
 
-    def tell_why(self, notes: list[str]) -> None:
+    def tell_why(self, notes: list[str], patience: int = 1) -> None:
         """Add why nothing moved at the end, where no line has told it."""
         is_told = any(note.startswith(STOOD) for note in notes)
         if not is_told and self.facts("", inf):
-            wait([self._answer] if self._answer else [], 4 * _PATIENCE_S)
+            wait([self._answer] if self._answer else [], patience * _PATIENCE_S)
             facts = self.facts("", inf)
             notes += [f"{STOOD}{facts.why}"] if facts and facts.why else []
 

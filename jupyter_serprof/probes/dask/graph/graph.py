@@ -27,9 +27,9 @@ _COLUMNS = TableColumn.each(
 _TITLE = "Who holds the bytes of the graph"
 _NOTE = (
     "Arrays, tables, texts and buffers of a megabyte, as they lie in memory; containers of many "
-    "small things, as pickles. The share is that of what was sent. "
-    "References are task specifications that hold the object; each is pickled with "
-    "it when it goes to a worker, unless optimization fuses or drops the task."
+    "small things, as pickles; where that takes long, as the rest of the graph. The share is that "
+    "of what was sent. References are task specifications that hold the object; each is pickled "
+    "with it when it goes to a worker, unless optimization fuses or drops the task."
 )
 
 

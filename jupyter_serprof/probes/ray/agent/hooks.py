@@ -11,6 +11,7 @@ import pkgutil
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -242,12 +243,13 @@ def body_begins(original: Any) -> Any:
 
 
 def before(do: Callable[..., object]) -> Maker:
-    """Return a maker of wrappers that note something before each call."""
+    """Return a maker of wrappers that note something before each call; that fails in silence."""
 
     def make(original: Any) -> Any:
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
-            do(*args)
+            with suppress(Exception):
+                do(*args, **kwargs)
             try:
                 return original(*args, **kwargs)
             except BaseException as error:
@@ -259,9 +261,8 @@ def before(do: Callable[..., object]) -> Maker:
     return make
 
 
-def _body_ends(_: Any, task_id: Any, *__: Any) -> None:
-    errand = _ERRANDS.get(task_id.binary())
-    if errand is not None:
+def _body_ends(_: Any, task_id: Any, *__: Any, **___: Any) -> None:
+    if errand := _ERRANDS.get(task_id.binary()):
         errand.returned = clock()
 
 
@@ -275,12 +276,12 @@ def load_begins(at: int, ours_until: int = 0) -> None:
 # What happens in a task.
 
 
-def _asked(*_: Any) -> None:
+def _asked(*_: Any, **__: Any) -> None:
     """Note when values are wanted: who else loads something holds a lock."""
     _HERE.asked = clock()
 
 
-def _answered(*_: Any) -> None:
+def _answered(*_: Any, **__: Any) -> None:
     """Note that values that were wanted begin to be made: the lock is there."""
     asked, _HERE.asked = getattr(_HERE, "asked", 0), 0
     if asked:
@@ -321,7 +322,9 @@ def patch() -> None:
     in_worker("put_object", timed("put"))
     in_worker("get_objects", timed("get"))
     for attribute in ("fetch_and_register_remote_function", "_load_actor_class_from_gcs"):
-        replace(functions.FunctionActorManager, attribute, before(lambda *_: load_begins(clock())))
+        replace(
+            functions.FunctionActorManager, attribute, before(lambda *_, **__: load_begins(clock()))
+        )
     pickle = import_module("ray.cloudpickle")
     dumped, loaded = (lambda _, made: len(made)), (lambda given, _: len(given[0]))
     replace(pickle, "dumps", timed("dumps", dumped, "ray.cloudpickle:dumps"))
