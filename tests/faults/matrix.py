@@ -1,7 +1,8 @@
 """The matrix of faults: one program, run bare and recorded in real processes, and compared.
 
-A row is a `Fault` in ``FAULTS`` of a file ``rows_*.py``; its program marks what is recorded
-(``inside.py``). Equal are its output, its traceback without frames of ours, exit and leavings.
+A row is a `Fault` in ``FAULTS`` of a file ``rows_*.py``, or a program in ``tests/data/faults.txt``;
+it marks what is recorded (``inside.py``). Equal are its output, its traceback without frames of
+ours, exit and leavings.
 """
 
 import json
@@ -23,6 +24,7 @@ import psutil
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+TABLE = ROOT / "tests/data/faults.txt"
 #: s; a program that takes longer hangs.
 MOST_S = 180
 _PRELUDE = f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(HERE)!r}]\nfrom inside import *\n"
@@ -100,7 +102,17 @@ class Met:
 def all_faults() -> list[Fault]:
     files = sorted(HERE.glob("rows_*.py"))
     modules = [import_module(f"{__package__}.{file.stem}") for file in files]
-    return [fault for module in modules for fault in module.FAULTS]
+    return [*of_the_interpreter(), *(fault for module in modules for fault in module.FAULTS)]
+
+
+def of_the_interpreter() -> Iterator[Fault]:
+    """Give the programs of the table: behind its name a line ``#: says interrupted`` for each."""
+    _, *rows = f"\n{TABLE.read_text('utf-8')}".split("\n=== ")
+    for name, _, program in (row.partition("\n") for row in rows):
+        told: dict[str, str] = dict(re.findall(r"(?m)^#: (\w+) (.+)$", program))
+        says, options, differs = (told.get(key, "") for key in ("says", "options", "differs"))
+        is_slow = "is_slow" in told
+        yield Fault(name, program, says, tuple(options.split()), {}, differs, is_slow=is_slow)
 
 
 def compare(fault: Fault) -> Met:
