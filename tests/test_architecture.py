@@ -72,7 +72,7 @@ LAYERS = {
         *(f"views.{name}" for name in ("kit", "blame", "compare", "waterfall", "sweep")),
     },
     "views.notebook": {*_DOCUMENT, "views", "views.kit", "views.waterfall"},
-    "testing": {"model", "capture", "experiments.engine"},
+    "testing": {"model", "capture"},
     "api": {
         *(*_MEASURE, *_EXPERIMENTS, "timelines"),
         *("views", "views.blame", "views.compare", "views.notebook"),

@@ -1,7 +1,7 @@
-"""What authors of probes, views and findings test with: a clock, a trace builder, two contracts.
+"""What authors of probes, views and findings test with: a clock, a trace builder, a contract.
 
-Nothing here needs pytest; `ProbeContract` and `ExperimentContract` work with pytest and with any
-other runner that calls methods whose names begin with ``test_``.
+Nothing here needs pytest; `ProbeContract` works with pytest and with any other runner that calls
+methods whose names begin with ``test_``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder, Watcher
 from jupyter_serprof.model import Lane, Limits, Span, Trace
-from jupyter_serprof.testing.experiments import ExperimentContract, expect
 
-__all__ = ["ExperimentContract", "ProbeContract", "TickClock", "make_trace"]
+__all__ = ["ProbeContract", "TickClock", "make_trace"]
 
 MS = 1_000_000
 _ABSENT = object()
@@ -340,3 +339,9 @@ def _expect_same(before: Mapping[str, object], after: Mapping[str, object]) -> N
     ]
     expect(not changed, f"not the identical object any more: {', '.join(changed)}")
     expect(not armed_places(), f"still armed: {armed_places()}")
+
+
+def expect(is_kept: bool, problem: str) -> None:
+    """Fail with the problem unless it is kept."""
+    if not is_kept:
+        raise AssertionError(problem)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiment_contract import ExperimentContract
 
 from jupyter_serprof.experiments.blame.keeper import Crossed
 from jupyter_serprof.experiments.blame.recording import BlameRun
@@ -28,7 +29,7 @@ from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Sweep, Trace
-from jupyter_serprof.testing import ExperimentContract, make_trace
+from jupyter_serprof.testing import make_trace
 
 Call = Callable[[], object]
 

@@ -16,17 +16,7 @@ _EVERY_RUN = patch.multiple(engine, QUIET_S=0, BETWEEN_S=0, REST=0)
 
 
 class ExperimentContract:
-    """Tests that every experiment has to pass; a subclass gives the experiment.
-
-    Examples
-    --------
-    >>> import pickle
-    >>> from jupyter_serprof.experiments.compare.repeats import Repeats
-    >>> class TestRepeats(ExperimentContract):
-    ...     def make(self, call):
-    ...         return Repeats(lambda: pickle.dumps(call()), "f()", repeat=2)
-    >>> TestRepeats().test_stopped_between_two_runs_it_goes_on()
-    """
+    """Tests that every experiment has to pass; a subclass gives the experiment."""
 
     def make(self, call: Callable[[], object]) -> Experiment[Document]:
         """Return a short experiment that calls ``call`` in its runs, always with the same seed.
@@ -42,10 +32,10 @@ class ExperimentContract:
             shown = run(self.make(_nothing), lambda found: told.append(len(_places(found))))
 
         whole = self._whole()
-        expect(_places(shown) == whole, "it ends otherwise where somebody watches")
-        expect(bool(told) or len(whole) == 1, "nobody was told anything")
-        expect(min(told, default=1) > 0, f"so many points were told: {told}")
-        expect(told == sorted(told), f"points went: {told}")
+        assert _places(shown) == whole, "it ends otherwise where somebody watches"
+        assert bool(told) or len(whole) == 1, "nobody was told anything"
+        assert min(told, default=1) > 0, f"so many points were told: {told}"
+        assert told == sorted(told), f"points went: {told}"
 
     def test_a_telling_that_fails_costs_nothing(self) -> None:
         """A front end that is gone is no reason to lose a run."""
@@ -55,7 +45,7 @@ class ExperimentContract:
             raise OSError(message)
 
         with _EVERY_RUN:
-            expect(_places(run(self.make(_nothing), fail)) == self._whole(), "runs are missing")
+            assert _places(run(self.make(_nothing), fail)) == self._whole(), "runs are missing"
 
     def test_a_document_at_any_time(self) -> None:
         """Between any two runs it has the points that `Progress.done` counts."""
@@ -64,10 +54,10 @@ class ExperimentContract:
             done = experiment.progress.done
             if done:
                 found = len(_places(experiment.document))
-                expect(found == done, f"{done} points are done, {found} in the document")
-            expect(not experiment.is_done or not experiment.progress.left, "done, and runs left")
-        expect(experiment.is_done, "it ended and is not done")
-        expect(_places(experiment.document) == self._whole(), "steps and run end otherwise")
+                assert found == done, f"{done} points are done, {found} in the document"
+            assert not experiment.is_done or not experiment.progress.left, "done, and runs left"
+        assert experiment.is_done, "it ended and is not done"
+        assert _places(experiment.document) == self._whole(), "steps and run end otherwise"
 
     def test_stopped_between_two_runs_it_goes_on(self) -> None:
         """A button ends it after a run; what is left is measured later, nothing twice.
@@ -81,16 +71,17 @@ class ExperimentContract:
             next(steps for _ in steps if experiment.progress.done)
         early = _places(experiment.document)
 
-        expect(not experiment.is_done and not armed_places(), "it was not stopped")
-        expect(_places(run(experiment)) == self._whole(), "a run is missing, or was made twice")
-        expect(set(early) < set(self._whole()), "nothing was left")
+        assert not experiment.is_done, "it was not stopped"
+        assert armed_places() == [], "it left hooks behind"
+        assert _places(run(experiment)) == self._whole(), "a run is missing, or was made twice"
+        assert set(early) < set(self._whole()), "nothing was left"
 
     def test_an_error_of_the_code_comes_out_as_it_is(self) -> None:
         """Or stands in the document; also one that generators change on its way."""
         calls = iter([None])
         with suppress(StopIteration):
             run(self.make(lambda: next(calls)))
-        expect(armed_places() == [], "it left hooks behind")
+        assert armed_places() == [], "it left hooks behind"
 
     def test_an_interrupt_in_any_run_keeps_every_point(self) -> None:
         """Ctrl-C passes; the points stay, and it goes on to the same end."""
@@ -109,13 +100,13 @@ class ExperimentContract:
     def _check_interrupted(
         self, experiment: Experiment[Document], at: int, expected: list[tuple[object, ...]]
     ) -> None:
-        expect(armed_places() == [], f"interrupted in call {at}, it left hooks behind")
+        assert armed_places() == [], f"interrupted in call {at}, it left hooks behind"
         done = experiment.progress.done
         kept = _places(experiment.document) if done else []
         whole = _places(engine.resume() if done else run(experiment))
-        expect(len(kept) == done, f"interrupted in call {at}, {len(kept)} of {done} are kept")
-        expect(set(kept) <= set(whole), f"interrupted in call {at}, points were lost later")
-        expect(whole == expected, f"interrupted in call {at}, it ends otherwise")
+        assert len(kept) == done, f"interrupted in call {at}, {len(kept)} of {done} are kept"
+        assert set(kept) <= set(whole), f"interrupted in call {at}, points were lost later"
+        assert whole == expected, f"interrupted in call {at}, it ends otherwise"
 
     def _whole(self) -> list[tuple[object, ...]]:
         return _places(run(self.make(_nothing)))
@@ -142,9 +133,3 @@ def _places(document: Document) -> list[tuple[object, ...]]:
     points = document.points if isinstance(document, Sweep) else ()
     places = sorted((p.variant, p.parameter or 0.0, p.repeat, p.cold) for p in points)
     return [*places] if isinstance(document, Sweep) else [(document.name,)]
-
-
-def expect(is_kept: bool, problem: str) -> None:
-    """Fail with the problem unless it is kept."""
-    if not is_kept:
-        raise AssertionError(problem)
