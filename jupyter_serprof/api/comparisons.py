@@ -172,10 +172,7 @@ def _name(call: Code) -> str:
 def document_of(given: Document) -> Trace | Sweep:
     """Return a document, or the one in a file; a name without an ending gets ours.
 
-    Raises
-    ------
-    DocumentError
-        If the file cannot be read.
+    Raises ``DocumentError``: If the file cannot be read.
     """
     if isinstance(given, Trace | Sweep):
         return given
@@ -204,12 +201,8 @@ def trip_like(  # noqa: PLR0913  (the options of the magic)
 def check_limit(comparison: Comparison | None, limit: str | float, document: object) -> str:
     """Raise if a comparison breaks a limit, with the document; return what is unknown.
 
-    Raises
-    ------
-    RegressionError
-        As `compare`.
-    UsageError
-        If there is no interval to judge by.
+    Raises ``RegressionError``: As `compare`.
+    Raises ``UsageError``: If there is no interval to judge by.
     """
     __tracebackhide__ = True
     try:

@@ -53,24 +53,17 @@ class Part:
 class Anatomy(Displayed):
     """The parts of one pickle, the root first, each part before what is inside it.
 
-    Attributes
-    ----------
-    name
-        What the user calls the object.
-    protocol, pickler
-        What it would be pickled with: ``cloudpickle``, protocol 5.
-    in_band_bytes, out_of_band_bytes
-        Of the whole; ``self_bytes`` of all parts sum to ``in_band_bytes``.
-    plain_bytes
-        What plain ``dumps`` writes (no buffers handed over); None when it cannot be pickled.
-    duration_ns
-        Time of one pickle, which the times of the parts are shares of: the plain ``dumps`` where
-        the parts were timed in-band, else a pickle that hands buffers over and keeps no bytes; a
-        note says which. None where none has ended.
-    is_complete
-        False when the time budget ended before everything worth it was opened.
-    notes
-        Sentences about the whole.
+    ``name``: What the user calls the object.
+    ``protocol``, ``pickler``: What it would be pickled with: ``cloudpickle``, protocol 5.
+    ``in_band_bytes``, ``out_of_band_bytes``: Of the whole; ``self_bytes`` of all parts sum to the
+        first.
+    ``plain_bytes``: What plain ``dumps`` writes (no buffers handed over); None when it cannot be
+        pickled.
+    ``duration_ns``: Time of one pickle, which the times of the parts are shares of: the plain
+        ``dumps`` where the parts were timed in-band, else a pickle that hands buffers over and
+        keeps no bytes; a note says which. None where none has ended.
+    ``is_complete``: False when the time budget ended before everything worth it was opened.
+    ``notes``: Sentences about the whole.
     """
 
     name: str
@@ -120,10 +113,7 @@ def anatomy_document(anatomy: Anatomy) -> dict[str, object]:
 def anatomy_of(data: Mapping[str, Any]) -> Anatomy:
     """Return the anatomy that validated JSON data describes.
 
-    Raises
-    ------
-    DocumentError
-        If columns do not fit together, or a part stands before the one that holds it.
+    Raises ``DocumentError``: If columns do not fit together, or a part stands before its holder.
     """
     columns, count = unpack_columns(data["parts"], PART_COLUMNS, "part")
     for name in _TEXTS:

@@ -189,11 +189,8 @@ def pack(values: Sequence[int | None]) -> object:
 def unpack(column: object) -> list[int | None]:
     """Return the values of a column.
 
-    Raises
-    ------
-    DocumentError
-        If the packed bytes are damaged or do not hold the announced number of values, or a plain
-        value is no int64.
+    Raises ``DocumentError``: If the packed bytes are damaged or do not hold the announced number of
+        values, or a plain value is no int64.
     """
     if isinstance(column, dict):
         return _unpacked(column)

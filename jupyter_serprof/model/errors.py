@@ -50,10 +50,7 @@ class DocumentError(SerprofError):
 class RegressionError(SerprofError):
     """It got slower by more than ``--fail-above`` allows.
 
-    Attributes
-    ----------
-    document
-        The document or comparison that says so; None where none was made.
+    ``document``: The document or comparison that says so; None where none was made.
     """
 
     document: object = None

@@ -46,8 +46,6 @@ _NAMES = {
 def without_names(document: Document) -> Document:
     """Return a copy of any document, with ``[name 1]`` and the like in the place of names.
 
-    Notes
-    -----
     Stages, numbers, versions and our own words stay. A name of one or two letters, and one that is
     also a word of a stage or of the format, stays where it is a word of a sentence.
     """

@@ -72,21 +72,13 @@ class Change:
 class Comparison(Displayed):
     """Two documents, or a document and runs of now, stage by stage.
 
-    Attributes
-    ----------
-    before, after
-        Names of the two.
-    changes
-        The wall time first, then the stages in the order of the road.
-    noise_share
-        Half width of the interval of A against A, as a share, measured on the spot; None when
-        nothing could be run.
-    is_paired
-        Whether the runs of both were made in turns: ratios are of pairs, not of all runs.
-    method
-        How the intervals were made, one sentence.
-    notes
-        What cannot be compared, and why.
+    ``before``, ``after``: Names of the two.
+    ``changes``: The wall time first, then the stages in the order of the road.
+    ``noise_share``: Half width of the interval of A against A, as a share, measured on the spot;
+        None when nothing could be run.
+    ``is_paired``: Whether the runs of both were made in turns: ratios are of pairs, not of all.
+    ``method``: How the intervals were made, one sentence.
+    ``notes``: What cannot be compared, and why.
     """
 
     before: str
@@ -102,23 +94,14 @@ class Comparison(Displayed):
 class Stage:
     """A named step on the road.
 
-    Attributes
-    ----------
-    key
-        ``library.step``, stable for ever.
-    title
-        What people read; a term of the library's documentation.
-    order
-        Position on the road; smaller is earlier.
-    family
-        One of ``build``, ``pickle``, ``move``, ``schedule``, ``store``, ``execute``, ``other``; it
-        gives the colour.
-    waits
-        True if the caller does nothing but wait in it.
-    note
-        What the number contains and what it does not.
-    parent
-        Key of the stage that this one is a part of; pictures draw its row under that one's.
+    ``key``: ``library.step``, stable for ever.
+    ``title``: What people read; a term of the library's documentation.
+    ``order``: Position on the road; smaller is earlier.
+    ``family``: One of ``build``, ``pickle``, ``move``, ``schedule``, ``store``, ``execute``,
+        ``other``; it gives the colour.
+    ``waits``: True if the caller does nothing but wait in it.
+    ``note``: What the number contains and what it does not.
+    ``parent``: Key of the stage that this one is a part of, under whose row its own is drawn.
     """
 
     key: str

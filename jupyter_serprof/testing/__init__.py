@@ -32,15 +32,9 @@ _NEVER_IMPORTED = "this"
 class TickClock:
     """A clock that moves only when told, or by a fixed tick at each reading.
 
-    Parameters
-    ----------
-    tick_ns
-        How far it moves after each reading, ns; 0 (the default) stands still.
-    start_ns
-        What it shows first, ns.
+    ``tick_ns``: How far it moves after each reading, ns; 0 stands still.
+    ``start_ns``: What it shows first, ns.
 
-    Examples
-    --------
     >>> clock = TickClock()
     >>> clock.advance_ms(5)
     >>> clock(), clock()
@@ -84,24 +78,14 @@ def make_trace(
 ) -> Trace:
     """Build a trace from short tuples, for tests of findings, summaries and views.
 
-    Parameters
-    ----------
-    spans
-        ``(stage, lane, start_ms, duration_ms, size_bytes, parent, details)`` each; what is left out
-        at the end is ``None, -1, None``. ``parent`` is an index into this list.
-    wall_ms
-        Wall time, ms; by default the end of the last span.
-    name, outcome, limits
-        As in `Trace`.
+    ``spans``: ``(stage, lane, start_ms, duration_ms, size_bytes, parent, details)`` each; what is
+        left out at the end is ``None, -1, None``. ``parent`` is an index into this list.
+    ``wall_ms``: Wall time, ms; by default the end of the last span.
+    ``name``, ``outcome``, ``limits``: As in `Trace`.
 
-    Returns
-    -------
-    Trace
-        Without waterfall, findings and summary: ``analyse(make_trace(...))`` has them. The caller's
-        lane is ``client/main``; the kind of a lane is what its key has before ``/`` or a blank.
+    Waterfall, findings and summary are those of ``analyse(make_trace(...))``. The caller's lane is
+    ``client/main``; the kind of a lane is what its key has before ``/`` or a blank.
 
-    Examples
-    --------
     >>> trace = make_trace([("ray.store", "client/main", 0, 4, 800), ("gc", "client/main", 1, 0.5)])
     >>> trace.wall_ns, trace.spans[0].size_bytes, trace.spans[1].start_ns
     (4000000, 800, 1000000)
@@ -147,15 +131,9 @@ class Contracted(Watcher, Protocol):
 class ProbeContract:
     """What every probe promises; subclass it in the tests of yours.
 
-    Give ``probe``, ``call`` and ``failing_call``. The library must be imported when the tests run.
+    Give ``probe``, which is its class, ``call`` and ``failing_call``. The library must be imported
+    when the tests run.
 
-    Attributes
-    ----------
-    probe
-        The class of the probe.
-
-    Examples
-    --------
     >>> import pickle
     >>> from jupyter_serprof.probes.pickle import PickleProbe
     >>> class TestPickle(ProbeContract):

@@ -18,8 +18,6 @@ def limit_share(limit: str | float) -> float:
     ``limit``: A text in percent (``"10%"`` or ``"10"``), or a number as a share (``0.1``).
     Raises ``UsageError``: For anything else, and for ``"0.1"``, which may mean two things.
 
-    Examples
-    --------
     >>> limit_share("10%"), limit_share("10"), limit_share(0.1)
     (0.1, 0.1, 0.1)
     """
