@@ -190,7 +190,7 @@ def joined(rows: Sequence[Row]) -> Row:
     if len(rows) == 1:
         return rows[0]
     return replace(
-        max(rows, key=lambda row: row.self_ns),
+        max(rows, key=lambda row: (row.self_ns, row.busy_ns)),
         start_ns=min(row.start_ns for row in rows),
         self_ns=sum(row.self_ns for row in rows),
         busy_ns=sum(row.busy_ns for row in rows),

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import lru_cache
 from threading import Lock, get_ident
 from traceback import walk_tb
@@ -22,6 +21,7 @@ from jupyter_serprof.capture.patching import forget_all, silence
 from jupyter_serprof.capture.records import Records
 from jupyter_serprof.model import ProbeReport
 from jupyter_serprof.model.stages import MARK
+from jupyter_serprof.model.units import moment_text
 
 if TYPE_CHECKING:
     from jupyter_serprof.capture.freeze import Page
@@ -276,12 +276,6 @@ def _is_imported(library: str) -> bool:
     """Tell whether a module is there and complete: while it is being imported its names are not."""
     spec = getattr(sys.modules.get(library), "__spec__", None)
     return spec is not None and not getattr(spec, "_initializing", False)
-
-
-def moment_text(wall_ns: int | None = None) -> str:
-    """Return a time of `time.time_ns` as documents have it, in UTC; None is now."""
-    moment = datetime.now(UTC) if wall_ns is None else datetime.fromtimestamp(wall_ns / 1e9, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -239,6 +240,12 @@ def _unit(number: float, units: _Units) -> tuple[str, int]:
 
 def _significant(number: float) -> float:
     return float(f"{number:.{_DIGITS - 1}e}")
+
+
+def moment_text(wall_ns: int | None = None) -> str:
+    """Return a time of `time.time_ns` as documents have it, in UTC; None is now."""
+    moment = datetime.now(UTC) if wall_ns is None else datetime.fromtimestamp(wall_ns / 1e9, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def plain(value: float) -> str:

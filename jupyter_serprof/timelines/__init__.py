@@ -21,7 +21,6 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
@@ -29,6 +28,8 @@ from typing import NoReturn
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.model import DocumentError, Lane, Quality, Span, Trace
 from jupyter_serprof.model.errors import shown
+from jupyter_serprof.model.files import content_of
+from jupyter_serprof.model.units import moment_text
 
 _RAY_STAGES = {
     "task:deserialize_arguments": "ray.arguments",
@@ -217,11 +218,9 @@ def is_timeline(data: object) -> bool:
 
 def _parsed(file: Path) -> object:
     try:
-        return json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        broken = f"it is no JSON or cut off ({error})"
-        why = error.strerror if isinstance(error, OSError) else broken
-        message = f"cannot read {file.name}: {why}. {_EXPECTED}"
+        return json.loads(content_of(file))
+    except (ValueError, RecursionError) as error:
+        message = f"cannot read {file.name}: it is no JSON or cut off ({error}). {_EXPECTED}"
         raise DocumentError(message) from None
 
 
@@ -241,7 +240,8 @@ def _trace(data: object, name: str) -> Trace:
     lanes = dict.fromkeys([CALLER, *sorted({span.lane for span in spans})])
     plain = Trace(
         name=name,
-        started=_moment(start_ns),
+        # A clock that counts from elsewhere tells no time of day.
+        started=moment_text(start_ns) if 9e17 < start_ns < 9e18 else "",  # noqa: PLR2004  (1998 to 2255)
         wall_ns=end_ns - start_ns,
         producer="imported by jupyter_serprof",
         lanes=tuple(Lane(key, re.split("[/ ]", key)[0], at) for at, key in enumerate(lanes)),
@@ -262,11 +262,3 @@ def _read(data: object) -> tuple[str, list[Span]]:
         numbers: _Names = {}
         return "dask.wait", [span for record in events for span in _actions(record, numbers)]
     return "ray.wait", _ray_spans(events)
-
-
-def _moment(start_ns: int) -> str:
-    """Return the time of day of the first event; a clock that counts from elsewhere gives none."""
-    if not 9e17 < start_ns < 9e18:  # noqa: PLR2004  (1998 to 2255)
-        return ""
-    moment = datetime.fromtimestamp(start_ns / 1e9, UTC).isoformat(timespec="milliseconds")
-    return moment.replace("+00:00", "Z")

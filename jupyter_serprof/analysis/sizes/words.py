@@ -8,7 +8,7 @@ from itertools import pairwise
 from jupyter_serprof.analysis.ranking import outside_texts, ranked_of
 from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
 from jupyter_serprof.model import Summary, Sweep, units
-from jupyter_serprof.model.sweep import middle_ns
+from jupyter_serprof.model.sweep import runs_of
 
 _MOST_STRETCHES = 3
 Medians = Mapping[str, Mapping[int, float]]
@@ -24,16 +24,13 @@ def summarize_growth(sweep: Sweep) -> Summary:
 
 def medians_of(sweep: Sweep) -> Medians:
     """Return the median wall time (ns) by variant and size, warm; cold where nothing is warm."""
-    times: dict[tuple[str, int, bool], list[int]] = {}
-    for point in sweep.points:
-        if point.size_bytes is not None:
-            at = point.variant, point.size_bytes, point.cold
-            times.setdefault(at, []).append(point.wall_ns)
-    has_warm = any(not cold for _, _, cold in times)
+    known = [runs for runs in runs_of(sweep) if runs.size_bytes is not None]
+    has_warm = any(not runs.cold for runs in known)
     medians: dict[str, dict[int, float]] = {}
-    for (variant, size, cold), walls in sorted(times.items()):
-        if cold != has_warm:
-            medians.setdefault(variant, {})[size] = middle_ns(walls)
+    for runs in known:
+        if runs.cold != has_warm:
+            own = medians.setdefault(runs.variant, {})
+            own[runs.size_bytes or 0] = sweep.points[runs.middle].wall_ns
     return medians
 
 

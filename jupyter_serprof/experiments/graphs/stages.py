@@ -12,6 +12,7 @@ from jupyter_serprof.experiments.engine.order import check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs import values
 from jupyter_serprof.model import SerprofError, Trace, UsageError
+from jupyter_serprof.model.units import a_kind
 from jupyter_serprof.objects.culprits import culprits_text, find_culprits
 from jupyter_serprof.probes.dask.cluster import has_no_worker
 from jupyter_serprof.probes.dask.graph.persisted import persisted_futures
@@ -231,8 +232,7 @@ def _with_notes(trace: Trace, notes: Sequence[str]) -> Trace:
 
 
 def _described(value: object) -> str:
-    name = type(value).__name__
-    kind = f"an {name}" if name[0].lower() in "aeio" else f"a {name}"
+    kind = a_kind(type(value).__name__)
     if isinstance(value, list | tuple | dict | set):
         return f"{kind} of {len(value)}"
     return "None" if value is None else kind

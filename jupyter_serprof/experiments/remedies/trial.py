@@ -10,7 +10,6 @@ from itertools import chain
 from statistics import fmean
 
 from jupyter_serprof.capture.machine import measure_limits
-from jupyter_serprof.capture.recorder import moment_text
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import Budget
 from jupyter_serprof.experiments.remedies.document import count_points, document_of
@@ -18,7 +17,7 @@ from jupyter_serprof.experiments.remedies.forms import Form
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import Sweep
-from jupyter_serprof.model.units import format_count
+from jupyter_serprof.model.units import format_count, moment_text
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.equality import Witness, differences, same_value
 

@@ -7,6 +7,7 @@ height of a bar where spans are smaller than what can be drawn.
 import math
 from collections.abc import Iterable, Sequence
 
+from jupyter_serprof.analysis.spans import Piece
 from jupyter_serprof.model import Row, Waterfall
 
 _LENGTHS = " ▏▎▍▌▋▊▉█"
@@ -49,9 +50,6 @@ def length_bar(share: float, columns: int) -> str:
     eighths = max(1, round(share * columns * 8)) if share > 0 else 0
     whole, part = divmod(min(eighths, columns * 8), 8)
     return (_LENGTHS[8] * whole + _LENGTHS[part]).strip().ljust(columns)[:columns]
-
-
-Piece = tuple[int, int]
 
 
 def pieces_of(row: Row, wall_ns: int) -> list[Piece]:

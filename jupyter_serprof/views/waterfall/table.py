@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain
 
 from jupyter_serprof.analysis.outline import Entry, entries_of, outline, stored_lines
+from jupyter_serprof.analysis.spans import joined
 from jupyter_serprof.model import Row, Stage, Trace, Waterfall, stages_of, units
 from jupyter_serprof.views.kit import bars
 from jupyter_serprof.views.kit import table as tables
@@ -176,19 +177,9 @@ def sum_of(rows: Sequence[Row], key: str) -> Row:
     """Return rows as one; bytes that pass through its parts one after the other count once."""
     own = [row.size_bytes for row in rows if row.stage == key and row.size_bytes is not None]
     sizes = own or [row.size_bytes for row in rows if row.size_bytes is not None]
-    faults = [row.minor_faults for row in rows if row.minor_faults is not None]
-    pieces = (piece for row in rows for piece in row.pieces or ((row.start_ns, row.self_ns),))
-    return Row(
-        stage=key,
-        lane=max(rows, key=lambda row: (row.self_ns, row.busy_ns)).lane,
-        start_ns=min(row.start_ns for row in rows),
-        self_ns=sum(row.self_ns for row in rows),
-        busy_ns=sum(row.busy_ns for row in rows),
-        size_bytes=max(sizes, default=None),
-        count=1,
-        minor_faults=sum(faults) if faults else None,
-        pieces=tuple(sorted(pieces)),
-    )
+    whole = [replace(row, pieces=row.pieces or ((row.start_ns, row.self_ns),)) for row in rows]
+    most = max(sizes, default=None)
+    return replace(joined(whole), stage=key, size_bytes=most, count=1, copied_bytes=None)
 
 
 def work_and_wait(line: Line) -> tuple[Row | None, Row | None]:
