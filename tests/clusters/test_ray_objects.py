@@ -373,8 +373,9 @@ import jupyter_serprof as sp
 from jupyter_serprof.probes.ray import tasks
 tasks._NOTES_S = 4
 has_net = not ctypes.CDLL(None).unshare(0x40000000)
-far = subprocess.Popen(["unshare", "-n", "sleep", "170"], **dict.fromkeys(("stdout", "stderr"), -3))
-there = ["nsenter", "-t", str(far.pid), "-n"]
+away = ["unshare", "-n", "-T", "--monotonic", "5000", "sleep", "170"]  # another clock, too
+far = subprocess.Popen(away, **dict.fromkeys(("stdout", "stderr"), -3))
+there = ["nsenter", "-t", str(far.pid), "-n", f"--time=/proc/{far.pid}/ns/time_for_children"]
 while os.readlink(f"/proc/{far.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
     time.sleep(0.01)
 own = "link set lo up", f"link add near type veth peer name far netns {far.pid}"
@@ -422,6 +423,14 @@ keep = [ray.put(np.ones(2_500_000)) for _ in range(6)]
 with sp.record() as recording:
     ray.get([sizes[0].remote(one) for one in keep])
 print(repr([s.stage for s in recording.trace.spans if s.stage.startswith("ray.arguments.")]))
+with sp.record() as recording:
+    ray.get(sizes[2].remote(0))
+lanes = [one for one in recording.trace.lanes if one.clock_error_ns]
+known = [abs(one.clock_offset_ns) <= one.clock_error_ns for one in lanes]  # the days agree
+pings = [one for one in tasks._reader()() if one.task_info.name == "jupyter_serprof.ping"]
+here = {s.name for s in recording.trace.spans if s.stage == "ray.execute"}
+there = {one.state_updates.node_id for one in pings} - {b""}
+print(repr([known, len(there), here]))
 ray.shutdown()
 for one in [each for node in nodes for each in psutil.Process(node.pid).children(True)]:
     one.kill()
@@ -441,11 +450,12 @@ def test_what_comes_to_other_machines_is_measured_there() -> None:
     if "no namespaces" in ran.stderr:
         pytest.skip("networks are for root on Linux to make")
     lines = [one for one in ran.stdout.splitlines() if one.startswith("[")]
-    assert len(lines) == 2, ran.stderr[-2_000:]
-    legs, restored = map(ast.literal_eval, lines)
+    assert len(lines) == 3, ran.stderr[-2_000:]
+    legs, restored, (known, pinged, drawn) = map(ast.literal_eval, lines)
     pulls = [(size // 10**7, ms) for stage, size, ms in legs if stage == "pull"]
     assert [size for size, _ in pulls] == [2, 2, 2]
     assert all(300 < ms < 3_000 for _, ms in pulls)  # 50 MB/s at most, or a busy machine
     assert "queue" in {stage for stage, *_ in legs}
     assert {"ray.arguments.restore.start", "ray.arguments.restore"} <= {*restored}
     assert "ray.arguments.pull" not in restored
+    assert (known, pinged, drawn) == ([True], 2, {"<lambda>"})  # of few tasks the clock is asked

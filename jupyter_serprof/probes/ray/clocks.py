@@ -1,19 +1,24 @@
 """Clocks of other machines, by the order of what happened to tasks.
 
 None runs before it was sent, or ends after its owner knew: each bounds its worker's clock from both
-sides. Source: Ray 2.60.0, gcs.proto: RUNNING and the profile events are told by that clock.
+sides. Where a node ran few, some of our own that do nothing follow, without a processor.
+Source: Ray 2.60.0, gcs.proto: RUNNING and the profile events are told by that clock.
 """
 
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from importlib import import_module
 from math import inf
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.probes.ray.agents import Notes
-from jupyter_serprof.probes.ray.alive import own_state
+from jupyter_serprof.probes.ray.alive import has_raylet, own_state
 from jupyter_serprof.probes.ray.road import names
+
+#: A node that ran fewer tasks is sent so many more, to know its clock by.
+PINGS = 20
 
 
 def nodes_here() -> set[bytes]:
@@ -22,6 +27,21 @@ def nodes_here() -> set[bytes]:
     own = sys.modules["ray._private.worker"].global_worker.current_node_id.hex()
     hosts = {one["NodeID"]: one["NodeManagerAddress"] for one in own_state().node_table()}
     return {bytes.fromhex(node) for node, host in hosts.items() if host == hosts.get(own)}
+
+
+def pinged(run: Page, found: Notes) -> set[bytes]:
+    """Send tasks that do nothing to machines that ran few; return their ids."""
+    ran = Counter(found.nodes[one.worker] for one in found.attempts)
+    few = [node for node in found.away if 0 < ran[node] < PINGS]
+    if not few or run.is_interrupted or not has_raylet():
+        return set()
+    ray, strategies = sys.modules["ray"], import_module("ray.util.scheduling_strategies")
+    ping = ray.remote(eval("lambda: None", {"__name__": "__main__"}))  # noqa: S307  (by value)
+    send = getattr(type(ping)._remote, "original", type(ping)._remote)  # noqa: SLF001
+    own = {"num_cpus": 0, "name": "jupyter_serprof.ping"}
+    there = [strategies.NodeAffinitySchedulingStrategy(node, soft=False) for node in few]
+    sent = [send(ping, **own, scheduling_strategy=one) for one in there for _ in range(PINGS)]
+    return {bytes(one.task_id().binary()) for one in sent}
 
 
 def align(run: Page, tasks: Iterable[Any], submitted: Collection[bytes | None]) -> None:

@@ -21,7 +21,7 @@ from jupyter_serprof.model.trace import SILENT
 from jupyter_serprof.probes.ray import road
 from jupyter_serprof.probes.ray.agents import Notes
 from jupyter_serprof.probes.ray.alive import POLL_S, SILENCE_S, asked, own_state, pending_tasks
-from jupyter_serprof.probes.ray.clocks import align, align_notes
+from jupyter_serprof.probes.ray.clocks import align, align_notes, pinged
 
 #: For what Ray tells of tasks; and to tell it, for each of them.
 _PATIENCE_S, _EACH_S = 2.5, 0.000_2
@@ -88,16 +88,20 @@ def add_task_spans(
     found = settled_notes(notes, run, len(submitted), _NOTES_S if is_many else _FIRST_S)
     is_noted = are_noted(found, submitted) and not _is_cold(run, found, len(submitted))
     is_short = left.tasks is None and _hardly_waited(run, found, submitted, sent)
+    is_enough, pings = is_noted or is_short, set[bytes]()
+    with suppress(Exception):  # private to Ray
+        pings |= set() if is_enough or left.tasks else pinged(run, found)
     try:
-        tasks, started = Left() if is_noted or is_short else told_tasks(run, submitted, left)
+        tasks, started = Left() if is_enough else told_tasks(run, [*submitted, *pings], left)
         why = _MANY if is_noted else _SHORT if is_short else HIDDEN if tasks is None else ""
     except Exception as error:  # noqa: BLE001  (private to Ray; what the driver saw must survive)
         tasks, started = None, {}
         why = f"the road of tasks ({type(error).__name__}: {error})"
-    known = {bytes(task.task_id) for task in tasks or ()}
     with suppress(Exception):  # private to Ray
-        align(run, tasks or (), submitted)
-    if not (is_noted or is_short):
+        align(run, tasks or (), {*submitted, *pings})
+    tasks = tasks and list(filter(lambda task: bytes(task.task_id) not in pings, tasks))
+    known = {bytes(task.task_id) for task in tasks or ()}
+    if not is_enough:
         again = max(0, sum(not road.death_of(attempt) for attempt in tasks or ()) - len(known))
         found = settled_notes(notes, run, len(known | set(filter(None, submitted))) + again)
     if align_notes(run, found, sent):  # they are told by that clock then
