@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.cell import CellRecorder, run_cell_magic
-from jupyter_serprof.magics.options import SERPROF, SYNTAXES, Syntax, help_text, parse
+from jupyter_serprof.magics.options import SERPROF, SYNTAXES, Syntax, parse
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _magic(shell: InteractiveShell, syntax: Syntax, *, is_cell: bool) -> Any:  #
         (run_line if syntax is SERPROF else run_graphstages)(shell, line, local_ns)
 
     magic: Any = no_var_expand(cell_magic if is_cell else line_magic)
-    magic.__name__, magic.__doc__ = syntax.magic, help_text(syntax)
+    magic.__name__, magic.__doc__ = syntax.magic, syntax.help
     return magic
 
 

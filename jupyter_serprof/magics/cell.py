@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from jupyter_serprof.magics.options import GRAPHSTAGES, SYNTAXES, Syntax, help_text, parse_cell
+from jupyter_serprof.magics.options import GRAPHSTAGES, SYNTAXES, Syntax, parse_cell
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.magics.typed import Typed, tried, usage_errors
 from jupyter_serprof.model import UsageError
@@ -195,7 +195,7 @@ def run_cell_magic(shell: InteractiveShell, line: str, cell: str, syntax: Syntax
         options = parse_cell(line, syntax)
         check(options, syntax)
         if options.help or not cell.strip():
-            print(help_text(syntax))  # noqa: T201  (what was asked for)
+            print(syntax.help)  # noqa: T201  (what was asked for)
             return None
         return _run_inside(Typed(shell, replace(options, code=cell), syntax))
 

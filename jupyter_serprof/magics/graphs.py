@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof import api
 from jupyter_serprof.magics import run
-from jupyter_serprof.magics.options import GRAPHSTAGES, Range, help_text
+from jupyter_serprof.magics.options import GRAPHSTAGES, Range
 from jupyter_serprof.magics.typed import Code, Typed, usage_errors
 from jupyter_serprof.model import UsageError
 
@@ -101,7 +101,7 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
     with usage_errors():
         typed = run.typed_line(shell, line, local_ns, GRAPHSTAGES)
         if typed is None:
-            print(help_text(GRAPHSTAGES))  # noqa: T201  (what was asked for)
+            print(GRAPHSTAGES.help)  # noqa: T201  (what was asked for)
             return
         api.require_dask()
         if typed.options.sweep is not None:

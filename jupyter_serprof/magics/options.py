@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from io import StringIO
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.model.units import code_text, shortened, without_literals
@@ -119,79 +119,33 @@ class Options:
         return replace(document, name=name, summary=summary)
 
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
+class Syntax(NamedTuple):
     """What can be typed after one magic.
 
-    ``flags``: flag -> (field of `Options`, name of the value or "", help).
+    ``help``: What ``-h`` shows.
+    ``flags``: flag -> (field of `Options`, name of the value or "", what it does), as told there.
     ``line_only``: Flags that a whole cell cannot have, each with what to do instead.
     """
 
     magic: str
+    help: str
     flags: Mapping[str, tuple[str, str, str]]
     line_only: Mapping[str, str]
-    introduction: str
 
 
 _MOST_REPEATS = 1000
-_FIRST = {
-    "-o": ("out", "NAME", "store the document in the variable NAME"),
-    "--name": ("name", "TEXT", "what the document calls the run, instead of its code"),
-}
-_SAVE = """write x.serprof.json (also as: x), x.html, x.png, x.svg, x.md, x.csv
-                       or x.trace.json (opens in Perfetto and speedscope); again: each"""
-_LAST = {
-    "--save": ("save", "FILE", _SAVE),
-    "--private": ("private", "", "with --save: leave all names out (SERPROF_PRIVATE=1: always)"),
-    "--compare": (
-        "compare",
-        "FILE_OR_NAME",
-        "run it now, 15 times, and compare it with a document",
-    ),
-    "--fail-above": ("fail_above", "PERCENT", "with --compare: raise if it got slower by more"),
-    "-q": ("quiet", "", "show nothing (for use with -o or --save)"),
-    "-h": ("help", "", "show this"),
-    "--help": ("help", "", "show this"),
-}
-_BLAME = """open the value (of a cell: the largest that crossed): the bytes of each part,
-                       and every part that cannot be pickled"""
-_TRY = """what would be faster: each remedy that applies to the value (of code:
-                       to what it sent), in 15 pairs, with its gain and equality"""
-_OBJECTS = """who holds what in Ray's object stores, and why: of all objects, or of those
-                       that the value of the code refers to"""
-_TRY_GRAPH = """what would be faster: large objects in the graph as keys of their own, or
-                       scattered, in 15 pairs; runs the tasks in each"""
-_TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
-                       dask,dask-scatter,arrow,lz4,zstd; or all"""
-_SWEEP = """the same for many sizes: --sweep n=1e3:1e8:12 np.ones(int(n)); code that
-                       serializes is timed as it is, a value makes the round trip"""
-_CHUNK_SWEEP = """the same for many chunk sizes: --sweep chunk=100:4000:8 make(chunk)
-                       recommends one; a collection instead of code is cut anew for each"""
-
-FLAGS: dict[str, tuple[str, str, str]] = {
-    **_FIRST,
-    "--repeat": ("repeat", "N", "run once cold and N times warm (not with %%serprof)"),
-    "--transports": ("transports", "LIST", _TRANSPORTS),
-    "--sweep": ("sweep", "n=FROM:TO:COUNT", _SWEEP),
-    "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
-    "--blame": ("blame", "", _BLAME),
-    "--try": ("try_", "", _TRY),
-    "--objects": ("objects", "", _OBJECTS),
-    **_LAST,
-}
-
-#: What a cell cannot do.
-LINE_ONLY = ("--repeat", "--transports", "--sweep", "--objects", "--compare", "--fail-above")
-
-SERPROF = Syntax(
-    "serprof",
-    FLAGS,
-    {
-        flag: f"Put the code into a function f, then: %serprof {flag} {FLAGS[flag][1]} f()"
-        for flag in LINE_ONLY
-    }
-    | {"--objects": "Write it in a line of its own: %serprof --objects"},
-    """\
+_FIRST = """
+    -o NAME            store the document in the variable NAME
+    --name TEXT        what the document calls the run, instead of its code"""
+_LAST = """
+    --save FILE        write x.serprof.json (also as: x), x.html, x.png, x.svg, x.md, x.csv
+                       or x.trace.json (opens in Perfetto and speedscope); again: each
+    --private          with --save: leave all names out (SERPROF_PRIVATE=1: always)
+    --compare FILE_OR_NAME run it now, 15 times, and compare it with a document
+    --fail-above PERCENT with --compare: raise if it got slower by more
+    -q                 show nothing (for use with -o or --save)
+    -h                 show this"""
+_SERPROF = f"""\
 See where serialization time goes.
 
     %serprof ray.get(ray.put(a))    run the code, show where its serialization time went
@@ -200,36 +154,20 @@ See where serialization time goes.
 
 The value of the code is not returned; write %serprof y = f(x) to keep it.
 
-Options, before the code:
-""",
-)
-
-GRAPHSTAGES = Syntax(
-    "graphstages",
-    {
-        **_FIRST,
-        "--compute": ("compute", "", "compute the collection and gather it, instead of persist"),
-        "--timeout": ("timeout", "SECONDS", "give up waiting after so many seconds"),
-        "--sweep": ("sweep", "n=FROM:TO:COUNT", _CHUNK_SWEEP),
-        "--repeat": ("repeat", "N", "run once cold and N times warm, released between the runs"),
-        "--detail": ("detail", "", "look closer, at the price of some time"),
-        "--blame": ("blame", "", "open the objects that the graph embeds: the bytes of each part"),
-        "--try": ("try_", "", _TRY_GRAPH),
-        **_LAST,
-    },
-    {
-        "--compute": "Write .compute() in the cell: it runs as it is",
-        "--timeout": "Interrupt the cell, or: %graphstages --timeout SECONDS x",
-        "--sweep": "Put the code into a function of the chunk size that returns the collection, "
-        "then: %graphstages --sweep chunk=FROM:TO:COUNT f(chunk)",
-        "--repeat": "Put the code into a function f, then: %graphstages --repeat N f()",
-        "--try": "Assign the collection to y, then: %graphstages --try y",
-        "--compare": "Put the code into a function f, then: "
-        "%graphstages --compare FILE_OR_NAME f()",
-        "--fail-above": "Put the code into a function f, then: "
-        "%graphstages --compare FILE_OR_NAME --fail-above PERCENT f()",
-    },
-    """\
+Options, before the code:{_FIRST}
+    --repeat N         run once cold and N times warm (not with %%serprof)
+    --transports LIST  round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
+                       dask,dask-scatter,arrow,lz4,zstd; or all
+    --sweep n=FROM:TO:COUNT the same for many sizes: --sweep n=1e3:1e8:12 np.ones(int(n)); code that
+                       serializes is timed as it is, a value makes the round trip
+    --detail           tell wait, pull and map of ray.get apart (two more calls each)
+    --blame            open the value (of a cell: the largest that crossed): the bytes of each part,
+                       and every part that cannot be pickled
+    --try              what would be faster: each remedy that applies to the value (of code:
+                       to what it sent), in 15 pairs, with its gain and equality
+    --objects          who holds what in Ray's object stores, and why: of all objects, or of those
+                       that the value of the code refers to{_LAST}"""
+_GRAPHSTAGES = f"""\
 See every stage of a Dask computation, from construction to gather.
 
     %graphstages x.sum()            a Dask collection: persist it, wait for it, show every stage
@@ -239,20 +177,59 @@ See every stage of a Dask computation, from construction to gather.
 
 What it persists is released when it is done; write %graphstages y = x.persist() to keep it.
 
-Options, before the code:
-""",
+Options, before the code:{_FIRST}
+    --compute          compute the collection and gather it, instead of persist
+    --timeout SECONDS  give up waiting after so many seconds
+    --sweep n=FROM:TO:COUNT the same for many chunk sizes: --sweep chunk=100:4000:8 make(chunk)
+                       recommends one; a collection instead of code is cut anew for each
+    --repeat N         run once cold and N times warm, released between the runs
+    --detail           look closer, at the price of some time
+    --blame            open the objects that the graph embeds: the bytes of each part
+    --try              what would be faster: large objects in the graph as keys of their own, or
+                       scattered, in 15 pairs; runs the tasks in each{_LAST}"""
+_FLAG = re.compile(r"(?m)^    (-\S+) ?(\S*) +(.*(?:\n {23}.*)*)")
+_FIELDS = {"-o": "out", "-q": "quiet", "-h": "help", "--try": "try_"}
+
+
+def _flags(text: str) -> dict[str, tuple[str, str, str]]:
+    told = [(flag, (_field(flag), *rest)) for flag, *rest in _FLAG.findall(text)]
+    return {**dict(told), "--help": dict(told)["-h"]}
+
+
+def _field(flag: str) -> str:
+    return _FIELDS.get(flag, flag.strip("-").replace("-", "_"))
+
+
+_INTO = "Put the code into a function f, then: "
+SERPROF = Syntax(
+    "serprof",
+    _SERPROF,
+    _flags(_SERPROF),
+    {
+        "--repeat": f"{_INTO}%serprof --repeat N f()",
+        "--transports": f"{_INTO}%serprof --transports LIST f()",
+        "--sweep": f"{_INTO}%serprof --sweep n=FROM:TO:COUNT f()",
+        "--objects": "Write it in a line of its own: %serprof --objects",
+        "--compare": f"{_INTO}%serprof --compare FILE_OR_NAME f()",
+        "--fail-above": f"{_INTO}%serprof --fail-above PERCENT f()",
+    },
+)
+GRAPHSTAGES = Syntax(
+    "graphstages",
+    _GRAPHSTAGES,
+    _flags(_GRAPHSTAGES),
+    {
+        "--compute": "Write .compute() in the cell: it runs as it is",
+        "--timeout": "Interrupt the cell, or: %graphstages --timeout SECONDS x",
+        "--sweep": "Put the code into a function of the chunk size that returns the collection, "
+        "then: %graphstages --sweep chunk=FROM:TO:COUNT f(chunk)",
+        "--repeat": f"{_INTO}%graphstages --repeat N f()",
+        "--try": "Assign the collection to y, then: %graphstages --try y",
+        "--compare": f"{_INTO}%graphstages --compare FILE_OR_NAME f()",
+        "--fail-above": f"{_INTO}%graphstages --compare FILE_OR_NAME --fail-above PERCENT f()",
+    },
 )
 SYNTAXES = {syntax.magic: syntax for syntax in (SERPROF, GRAPHSTAGES)}
-
-
-def help_text(syntax: Syntax = SERPROF) -> str:
-    """Return the help of a magic."""
-    lines = [
-        f"    {f'{flag} {value}'.strip():<18} {text}"
-        for flag, (_, value, text) in syntax.flags.items()
-        if flag != "--help"
-    ]
-    return syntax.introduction + "\n".join(lines)
 
 
 def parse(line: str, syntax: Syntax = SERPROF) -> Options:

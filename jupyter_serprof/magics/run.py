@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof import api
-from jupyter_serprof.magics.options import SERPROF, Options, Range, Syntax, help_text, parse
+from jupyter_serprof.magics.options import SERPROF, Options, Range, Syntax, parse
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.magics.typed import Code, Typed, tried, usage_errors
 from jupyter_serprof.model import Sweep, Trace, UsageError
@@ -30,7 +30,7 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
         if typed is not None and typed.options.objects:
             _objects(typed)
         elif typed is None or not (typed.options.code or typed.live.is_seen):
-            print(help_text())  # noqa: T201  (what was asked for, or where no panel is seen)
+            print(SERPROF.help)  # noqa: T201  (what was asked for, or where no panel is seen)
         elif not typed.options.code:
             show_panel(typed)
         elif typed.options.sweep is not None:

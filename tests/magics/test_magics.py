@@ -17,7 +17,7 @@ from jupyter_serprof.capture.recorder import active_recorders
 from jupyter_serprof.experiments.engine import recording
 from jupyter_serprof.magics import run as lines
 from jupyter_serprof.magics import typed
-from jupyter_serprof.magics.options import FLAGS, LINE_ONLY
+from jupyter_serprof.magics.options import SERPROF
 from jupyter_serprof.model import Trace, load, to_document
 from jupyter_serprof.model.document import MIME_TYPE
 
@@ -620,7 +620,7 @@ def completed(shell: Shell, line: str) -> set[str]:
         return {c.text for c in completer.completions(line, len(line)) if c.type == "option"}
 
 
-LONG_FLAGS = {flag for flag in FLAGS if flag.startswith("--")}
+LONG_FLAGS = {flag for flag in SERPROF.flags if flag.startswith("--")}
 GRAPH_CELL_FLAGS = {"--name", "--detail", "--blame", "--save", "--private", "--help"}
 GRAPH_FLAGS = GRAPH_CELL_FLAGS | {
     *("--compute", "--timeout", "--sweep", "--repeat", "--try", "--compare", "--fail-above")
@@ -637,7 +637,7 @@ GRAPH_FLAGS = GRAPH_CELL_FLAGS | {
         ("%serprof --detail --sa", {"--save"}),
         ("%serprof --name 'a b' --sa", {"--save"}),
         ("%serprof --", LONG_FLAGS),
-        ("%%serprof --", LONG_FLAGS - set(LINE_ONLY)),
+        ("%%serprof --", LONG_FLAGS - set(SERPROF.line_only)),
         *(("%serprof f(x) --tr", set()), ("%serprof -o --tr", set()), ("%time --tr", set())),
         *(("x = 1 --tr", set()), ("graphstages --c", set())),
         ("%graphstages --t", {"--timeout", "--try"}),

@@ -1,5 +1,6 @@
 """Options: what is typed behind a magic becomes options and code, or one clear sentence."""
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ from jupyter_serprof.magics.options import (
     SYNTAXES,
     Options,
     Syntax,
-    help_text,
     parse,
     parse_cell,
 )
@@ -153,13 +153,19 @@ def test_help_names_every_option_once(magic: str) -> None:
     """What -h prints is complete, and fits a page of 100 columns."""
     syntax = SYNTAXES[magic]
 
-    text = help_text(syntax)
+    text = syntax.help
 
     assert f"    %%{magic} " in text
     assert max(map(len, text.splitlines())) <= 100
     for flag in syntax.flags:
         if flag != "--help":
             assert text.count(f"    {flag} ") == 1
+
+
+def test_every_option_can_be_typed() -> None:
+    typed = {field for syntax in SYNTAXES.values() for field, *_ in syntax.flags.values()}
+
+    assert typed == {field.name for field in fields(Options)} - {"code"}
 
 
 def test_a_cell_takes_the_options_of_a_line() -> None:
