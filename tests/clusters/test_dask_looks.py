@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import cloudpickle
@@ -41,7 +42,7 @@ class Watcher:
 
     def __call__(self, facts: LiveFacts) -> None:
         self.heard += f"{facts}\n"
-        if not self.said and all(word in str(facts) for word in self._words):
+        if not self.said and all(word in f"{facts}\n" for word in self._words):
             self.said = str(facts)
             threading.Thread(target=self._then).start()
 
@@ -126,7 +127,8 @@ def test_what_keeps_a_task_from_workers_is_told(
 
 
 def test_paused_workers_are_no_wish_of_a_task(client: Client) -> None:
-    watcher = Watcher("; 2 of 2 workers paused, ", lambda: client.run(limit, 0.9))
+    words = "Waiting: 0 of 1 task, ... ; 2 of 2 workers paused, "
+    watcher = Watcher(words, lambda: client.run(limit, 0.9))
     client.run(limit, 1e-6)
     while {one["status"] for one in client.scheduler_info()["workers"].values()} != {"paused"}:
         client.sync(asyncio.sleep, 0.05)
@@ -191,13 +193,21 @@ def test_a_cluster_without_workers_is_told(
     assert "no worker" not in capfd.readouterr().err
 
 
-def test_a_worker_that_is_silent_is_told(client: Client) -> None:
-    address, pid = next(iter(client.run(os.getpid).items()))
-    watcher = Watcher("; 1 of 2 workers silent for ", partial(os.kill, pid, signal.SIGCONT))
+def test_a_worker_that_is_silent_is_told(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it is sent imports a module, in a thread that hears nothing meanwhile."""
+    monkeypatch.setitem(sys.modules, "slowly", module := ModuleType("slowly"))
+    exec(body := "def same(value): return value", vars(module))  # noqa: S102
+    os.mkfifo(gate := tmp_path / "gate")
+    (tmp_path / "slowly.py").write_text(f"open({str(gate)!r}).read()\n{body}")
+    client.run(exec, f"import sys; sys.path.append({str(tmp_path)!r})", {})
+    address = next(iter(client.run(os.getpid)))
+    words = "Waiting: ... ; 1 of 2 workers silent for ... s: imports, or "
+    watcher = Watcher(words, partial(gate.write_text, ""))
 
     with record("silent", live=watcher):
-        os.kill(pid, signal.SIGSTOP)
-        client.submit(abs, -7, workers=[address]).result(60)
+        client.submit(module.same, 7, workers=[address]).result(60)
 
     assert watcher.said
 

@@ -189,7 +189,8 @@ def _facts(recorder: Recorder, still_s: float) -> LiveFacts:
     facts = max(known, key=lambda facts: facts.total or 0, default=LiveFacts(key))
     is_pickled = still_s > STILL_S and facts.stage in _PICKLES
     why = _pickling(recorder.thread) if is_pickled else facts.why
-    return replace(facts, title=stage(facts.stage).title if facts.stage else "", why=why)
+    title = facts.title * (still_s > STILL_S) or (stage(facts.stage).title if facts.stage else "")
+    return replace(facts, title=title, why=why)
 
 
 def _named(frame: FrameType) -> str:

@@ -71,7 +71,8 @@ def _facts(looks: Looks, caller: str) -> LiveFacts:
     if usual_s and took_s > _LONG * usual_s:  # it may go on for as long, alone
         guessed_s += took_s * seen["threads"]
     guessed = min(1.0, (guessed_s + running_s / 2) / left_s) if left_s else 1.0
-    return LiveFacts("dask.execute", "", done, tasks, share=share, guessed=guessed, why=why)
+    title = "Waiting" if why and not took_s else ""
+    return LiveFacts("dask.execute", title, done, tasks, share=share, guessed=guessed, why=why)
 
 
 def _why(looks: Looks, silent_s: float) -> Iterator[str]:

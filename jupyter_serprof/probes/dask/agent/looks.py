@@ -19,7 +19,7 @@ _LAYERS, _KINDS = 1_000, {"Blockwise", "MaterializedLayer"}
 #: Keys of a computation that are read to tell it apart.
 _FEW_KEYS = 256
 #: Workers tell of themselves twice a second, of many workers less often.
-_LATE_S = 3.0
+_LATE_S = 1.5
 
 
 class Lookout:
