@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from jupyter_serprof.api import (
         blame,
+        cancel_left,
         chunk_sweep,
         compare,
         graphstages,
@@ -45,6 +46,7 @@ __all__ = [
     "Sweep",
     "Trace",
     "blame",
+    "cancel_left",
     "chunk_sweep",
     "compare",
     "graphstages",

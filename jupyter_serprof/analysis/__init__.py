@@ -19,6 +19,7 @@ from jupyter_serprof.analysis.spans import shared_walk
 from jupyter_serprof.analysis.summary import summarize
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import Limits, Trace, stages_of
+from jupyter_serprof.model.trace import STAYED
 
 __all__ = ["analyse"]
 
@@ -41,4 +42,7 @@ def analyse(
     with shared_walk(told.spans):
         full = replace(told, waterfall=partition(told))
         full = outlined(replace(full, findings=find(full, rules, code=code)))
-        return replace(full, summary=summarize(full))
+        full = replace(full, summary=summarize(full))
+    # What stands above the picture is not said again.
+    notes = tuple(note for note in full.quality.notes if STAYED not in note)
+    return replace(full, quality=replace(full.quality, notes=notes))

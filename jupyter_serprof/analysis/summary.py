@@ -8,7 +8,7 @@ from jupyter_serprof.analysis.findings import CAUSE_SHARE, dask_facts, is_cause
 from jupyter_serprof.analysis.spans import number, outermost, self_share, total, walk, whole
 from jupyter_serprof.model import Limits, Row, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK, RECORDING
-from jupyter_serprof.model.trace import DIED, HELD, SILENT, STOOD, WAS_DEAD
+from jupyter_serprof.model.trace import DIED, HELD, SILENT, STAYED, STOOD, WAS_DEAD
 from jupyter_serprof.model.units import (
     bytes_per_s,
     counted,
@@ -59,11 +59,12 @@ def summarize(trace: Trace) -> Summary:
     waterfall = trace.waterfall or Waterfall((), trace.wall_ns)
     strict = _working_ns(trace, waterfall)
     # What helps to read the picture: one line, which stands above it.
+    left = [note for note in trace.quality.notes if STAYED in note]
     where = _worker_facts(trace) or _group_facts(trace, waterfall) or _result_facts(trace)
     total = trace.wall_ns - waterfall.unaccounted_ns
     return Summary(
         shortened(_headline(trace, waterfall)),
-        tuple(where),
+        (*left, *where),
         strict / trace.wall_ns if trace.wall_ns else None,
         total / trace.wall_ns if trace.wall_ns else None,
         tuple(_details(trace, waterfall)),

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from jupyter_serprof.experiments.remedies.graph import DaskTryout
     from jupyter_serprof.experiments.remedies.value import Tryout
     from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+    from jupyter_serprof.probes.held import cancel_left
     from jupyter_serprof.timelines import import_timeline
     from jupyter_serprof.views.flat import to_dataframe
     from jupyter_serprof.views.notebook.live import Live

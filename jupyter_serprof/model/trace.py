@@ -27,6 +27,8 @@ NO_WORKER = "there was no worker: nothing could run"
 HELD = " held the interpreter for "
 #: Before why nothing moved, as the line said it last, in the note of a run that was stopped.
 STOOD = "when it was stopped: "
+#: Between what goes on after a stop, and the line that ends it.
+STAYED = " left on the cluster: "
 #: Behind the kind of an object that a function captures, or that a method is bound to.
 IN_CODE = " in a function"
 

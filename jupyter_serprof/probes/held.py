@@ -1,12 +1,11 @@
-"""Which variables of the user hold what a cluster still makes: a line that ends it has their names.
-
-In: what is left, and a function that tells what of it a value holds. Out: names.
-"""
+"""What the last stop left on clusters, the line that ends it, and the user's variables in lines."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from jupyter_serprof.model.trace import STAYED
+from jupyter_serprof.model.units import counted
 from jupyter_serprof.objects.ask import is_exactly, is_of
 
 
@@ -16,14 +15,31 @@ def variables() -> dict[str, object]:
     return {name: value for name, value in known if not name.startswith("_")}
 
 
-def holders(left: Iterable[object], held: Callable[[object], Iterable[object]]) -> list[str]:
-    """Return variables that hold all that is left; none where something is in no variable."""
-    missing, names = set(left), list[str]()
-    for name, value in variables().items():
-        if missing & (own := set(held(value))):
-            names.append(name)
-            missing -= own
-    return [] if missing else names
+#: What ends what the last stop left, by cluster.
+LEFT: dict[str, Callable[[], object]] = {}
+
+
+def left_note(
+    count: int, unit: str, cluster: str, end: Callable[[], object], more: str = ""
+) -> str:
+    """Say that so many are left, with the line that ends them by calling ``end``."""
+    LEFT[cluster] = end
+    ours = sys.modules[__package__.partition(".")[0]]
+    known = [name for name, value in variables().items() if value is ours]
+    line = "" if known else f"import {ours.__name__} as sp; "
+    return f"{counted(count, unit)}{STAYED}{line}{[*known, 'sp'][0]}.cancel_left(){more}"
+
+
+def cancel_left() -> None:
+    """Cancel what the last run that was stopped has left on a cluster of Dask or Ray.
+
+    Notes
+    -----
+    What was sent before that run, and was not waited for, goes on. Dask ends no task that has
+    begun; the process of a task of Ray that runs is ended, calls of an actor that run are not.
+    """
+    while LEFT:
+        LEFT.popitem()[1]()
 
 
 def parts_of(value: Any, library: str, kind: str) -> Iterator[Any]:  # noqa: ANN401

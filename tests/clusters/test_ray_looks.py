@@ -1,7 +1,11 @@
 """What a line says of Ray's tasks, and why nothing moves: each state made for real."""
 
+import io
+import os
 import sys
+import threading
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,10 +14,9 @@ import pytest
 import ray
 
 from clusters.test_dask_looks import Watcher
-from clusters.test_stops import MAIN, line_of, stopped
+from clusters.test_stops import LINE, MAIN, line_of, stopped
 from jupyter_serprof.api import record
 from jupyter_serprof.experiments.engine import live
-from jupyter_serprof.probes.held import parts_of
 from jupyter_serprof.probes.ray import looks
 
 pytestmark = pytest.mark.usefixtures("cluster")
@@ -50,10 +53,28 @@ def python_behind(gate: Path) -> str:
     return f"sh {script}"
 
 
+def archive_behind(gate: Path) -> str:
+    """Return the address of a folder that nobody has read when a gate is open."""
+    os.mkfifo(folder := gate.with_suffix(".zip"))
+    with zipfile.ZipFile(packed := io.BytesIO(), "w") as archive:
+        archive.writestr("packed/empty.txt", "")
+
+    def give() -> None:
+        wait(gate)
+        folder.write_bytes(packed.getvalue())
+
+    threading.Thread(target=give).start()
+    return f"file://{folder}"
+
+
 #: What the line says, and what is waited for meanwhile.
 STATES: dict[str, Callable[[Path], list[Any]]] = {
     "Wait and fetch: 3 of 4 tasks, ": lambda gate: [
         through.remote(each) for each in (gate, None, None, None)
+    ],
+    # Others that ask for what a task has wait for its end: it is the one cause.
+    "; wait runs for  ... s, imports and arguments included\n": lambda gate: [
+        through.remote(gate) for _ in range(4)
     ],
     "; wait runs for  ... ; 1 task asks for 2 CPU, 1 CPU free": lambda gate: [
         through.remote(gate),
@@ -68,7 +89,10 @@ STATES: dict[str, Callable[[Path], list[Any]]] = {
     "Wait and fetch: 20 of 21 tasks ... ; wait runs for  ... times as long as usual": lambda gate: [
         through.remote(each) for each in (*[None] * 20, gate)
     ],
-    "; a worker process is being started or its runtime environment is being made": lambda gate: [
+    "; a runtime environment is being made, for ": lambda gate: [
+        through.options(runtime_env={"working_dir": archive_behind(gate)}).remote(gate)
+    ],
+    "; a worker process is being started, for ": lambda gate: [
         through.options(runtime_env={"py_executable": python_behind(gate)}).remote(gate)
         for _ in range(2)  # as many as there are CPUs: none is free, and nobody else has them
     ],
@@ -137,21 +161,14 @@ def test_calls_sent_before_are_in_the_queue_of_an_actor(gate: Path) -> None:
     assert ray.get(before) == 1
 
 
-FORCED = "  # ends the processes of tasks that run"
-#: What is waited for, and the line that ends what is left of it; 2 CPUs are there.
-LEFT: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "wait runs for ": (through.remote, f"ray.cancel(left, force=True){FORCED}"),
-    ", 2 calls in the queue of its actor": (
-        # It stays when its caller is over.
-        lambda gate: [
-            *map(MAIN.setdefault("actor", Clerk.remote()).serve.remote, [gate, None, None])
-        ],
-        "[ray.cancel(ref) for ref in [*left]]  # calls that run go on",
-    ),
-    "no node has more than 2 CPU": (
-        lambda _: {"big": through.options(num_cpus=64).remote(None)},
-        f"[ray.cancel(ref, force=True) for ref in [*left.values()]]{FORCED}",
-    ),
+#: What is waited for, and goes on when it is stopped; 2 CPUs are there.
+LEFT: dict[str, Callable[[Path], list[Any]]] = {
+    "wait runs for ": lambda gate: [through.remote(gate)],
+    # It stays when its caller is over.
+    ", 2 calls in the queue of its actor": lambda gate: [
+        *map(MAIN.setdefault("actor", Clerk.remote()).serve.remote, [gate, None, None])
+    ],
+    "no node has more than 2 CPU": lambda _: [through.options(num_cpus=64).remote(None)],
 }
 
 
@@ -160,24 +177,22 @@ def test_what_ray_goes_on_with_is_cancelled_by_the_line(
     gate: Path, words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A call that an actor has begun goes on, those behind it do not."""
-    make, line = LEFT[words]
+    refs = list[Any]()
 
     def run() -> None:
-        MAIN["left"] = make(gate)
-        ray.get(list(parts_of(MAIN["left"], "ray", "ObjectRef")))
+        refs.extend(LEFT[words](gate))
+        ray.get(refs)
 
     trace = stopped(words, run)
-    assert line_of(trace) == line
     said = str((trace.summary, *[probe for probe in trace.quality.probes if probe.name == "ray"]))
     assert "no node has" not in words or (words in said and "of 1 tasks" not in said)
-    refs = list(parts_of(MAIN["left"], "ray", "ObjectRef"))
-    exec(line, MAIN | {"ray": ray})  # noqa: S102  (a line of ours)
+    exec(line := line_of(trace), {})  # noqa: S102  (a line of ours)
     if "queue" in words:  # a task may see it before it is ended
         gate.touch()
     with pytest.raises((ray.exceptions.TaskCancelledError, ray.exceptions.WorkerCrashedError)):
         ray.get(refs[-1], timeout=30)
 
-    assert (capfd.readouterr().err, MAIN.pop("it", None))[0] == ""
+    assert (capfd.readouterr().err, line) == ("", LINE)
 
 
 @pytest.mark.parametrize("detail", [False, True])
@@ -186,10 +201,8 @@ def test_what_no_variable_refers_to_is_kept_to_be_cancelled(gate: Path, detail: 
     two = through.options(num_cpus=2)
 
     trace = stopped("wait runs for ", lambda: ray.get([two.remote(gate)]), detail=detail)
-    line = line_of(trace)
-    exec(line, MAIN | {"ray": ray})  # noqa: S102  (a line of ours)
+    exec(line_of(trace), {})  # noqa: S102  (a line of ours)
 
-    assert line.endswith(f"[ray.cancel(ref, force=True) for ref in [*UNNAMED]]{FORCED}")
     assert ray.get(two.remote(None), timeout=60) == 1
     with record("next"):
         assert looks.UNNAMED == []

@@ -16,12 +16,15 @@ import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, Future, LocalCluster, wait
 
+import jupyter_serprof
 from clusters.test_dask_looks import KIND, Slow, Watcher, limit, optimize, soon  # noqa: F401  (a fixture)
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.model import Trace
+from jupyter_serprof.model.trace import STAYED
 from jupyter_serprof.probes.dask import cluster
 
 MAIN: dict[str, Any] = vars(sys.modules["__main__"])
+LINE = "import jupyter_serprof as sp; sp.cancel_left()"
 #: What Ctrl-C does: the signal comes to the thread that waits.
 PRESS = partial(signal.pthread_kill, threading.main_thread().ident or 0, signal.SIGINT)
 
@@ -37,9 +40,11 @@ def stopped(words: str, run: Callable[[], object], *, detail: bool = False) -> T
 
 
 def line_of(trace: Trace) -> str:
-    """Return the line that ends what is left."""
-    [note] = [note for note in trace.quality.notes if " left on the cluster: " in note]
-    return note.partition(" left on the cluster: ")[2]
+    """Return the line that ends what is left, which stands below the headline."""
+    assert trace.summary is not None
+    [line] = [line for _, told, line in (n.partition(STAYED) for n in trace.summary.facts) if told]
+    assert STAYED not in str(trace.quality.notes)
+    return line
 
 
 def next_to(what: str, client: Client, free: Callable[[], object]) -> None:
@@ -70,7 +75,7 @@ def mine(dask_client: Client, gate: Event) -> Iterator[Client]:
     assert not gate.is_set()
     MAIN.update(mine=dask_client, gate=gate)
     yield dask_client
-    for name in ("mine", "gate", "fs", "_"):
+    for name in ("mine", "gate", "fs", "sp"):
         MAIN.pop(name, None)
 
 
@@ -101,7 +106,7 @@ def test_what_dask_goes_on_with_is_cancelled_by_the_line(
     end = partial(exec, f"{line}; gate.set()", MAIN)
     next_to("2 tasks of other computations", mine, end) if "through" in words else end()
 
-    assert (line, said) == ("mine.cancel(fs)", [])
+    assert (line, said) == (LINE, [])
     # The line's last reason stands in the document; the cause, where tasks did not run, is it.
     assert words.strip() in f"{trace.summary if asked else trace.quality.notes}"
     assert {future.status for future in MAIN["fs"]} == {"cancelled"}
@@ -114,12 +119,12 @@ def test_a_graph_that_is_taken_in_is_told_to_go_on(mine: Client) -> None:
     assert [note for note in trace.quality.notes if "was taking in a graph" in note]
 
 
-@pytest.mark.parametrize("name", ["fs", "_"])
-def test_what_no_variable_alone_holds_is_cancelled_by_its_keys(mine: Client, name: str) -> None:
-    """What was sent before, and is not waited for, goes on, also in the same list."""
+def test_what_was_sent_before_and_is_not_waited_for_goes_on(mine: Client) -> None:
+    """Also in the same list; the line is short where the module has a name."""
     before = [mine.submit(abs, -1), mine.submit(through, 5, pure=False)]
     wait(before[:1])
-    MAIN[name] = futures = list[Future[int]](before)
+    MAIN["fs"] = futures = list[Future[int]](before)
+    MAIN["ours"] = jupyter_serprof
 
     def run() -> None:
         futures.extend(mine.map(through, range(3), pure=False))
@@ -127,8 +132,9 @@ def test_what_no_variable_alone_holds_is_cancelled_by_its_keys(mine: Client, nam
 
     line = line_of(stopped("through runs for ", run))
     exec(line, MAIN)  # noqa: S102  (a line of ours)
+    del MAIN["ours"]
 
-    assert line.endswith(".dask.stopped import still_left; mine.cancel(still_left(mine))")
+    assert line == "ours.cancel_left()"
     assert [future.status for future in futures] == ["finished", "pending", *["cancelled"] * 3]
 
 

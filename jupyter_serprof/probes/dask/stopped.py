@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from traceback import walk_tb
 from types import FrameType
@@ -13,7 +14,7 @@ from jupyter_serprof.capture.stacks import stack_of
 from jupyter_serprof.model.live import seconds_text
 from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.dask.graph.persisted import persisted_futures
-from jupyter_serprof.probes.held import holders, parts_of, variables
+from jupyter_serprof.probes.held import left_note, parts_of, variables
 
 #: A task that a worker has begun is told of from here on, s: others end by themselves.
 _LONG_S = 0.5
@@ -46,9 +47,8 @@ def _waited(args: tuple[Any, ...]) -> set[str]:
 
 #: Keys of graphs that never left: their futures are pending as long as a traceback holds them.
 UNSENT: set[Any] = set()
-#: Keys that a wait was given up for; those that the last stop left, in no variable of their own.
+#: Keys that a wait was given up for.
 AWAITED: set[str] = set()
-LEFT: set[str] = set()
 
 
 def note_unsent(error: BaseException, _: object) -> None:
@@ -81,10 +81,9 @@ def left_notes(
     ``running``: Name and seconds of each task that a worker is in, and whether in another process.
     ``before``: What was pending when it began: it is left alone, but for what was waited for.
     """
-    LEFT.clear()
     for client in clients:
         if left := pending(client) - UNSENT - (before - AWAITED):
-            yield f"{counted(len(left), 'future')} left on the cluster: {_cancelling(client, left)}"
+            yield left_note(len(left), "future", client.id, partial(_cancel, client, left))
     name, ran_s, is_apart = max(running, key=itemgetter(1), default=("", 0.0, True))
     if ran_s >= _LONG_S:
         run = f"{counted(len(running), 'task')} still run{'s' * (len(running) == 1)} on the workers"
@@ -94,8 +93,7 @@ def left_notes(
 
 def name_of(client: Any) -> str:  # noqa: ANN401  (a Client)
     """Return the variable that holds a client."""
-    known = holders([id(client)], lambda value: [id(value)])
-    return known[0] if known else "client"
+    return next((name for name, value in variables().items() if value is client), "client")
 
 
 def scaling(client: Any) -> str:  # noqa: ANN401  (a Client)
@@ -112,19 +110,13 @@ def unsent(client: Any) -> int:  # noqa: ANN401  (a Client)
     return int(written) - int(taken)
 
 
-def _cancelling(client: Any, left: set[str]) -> str:  # noqa: ANN401  (a Client)
-    caller = name_of(client)
-    names, values = holders(left, _keys), variables()
-    held = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
-    if names and not any(_keys(values[name]) - left for name in names):
-        return _line(client, f"cancel({held})")
-    LEFT.update(left)
-    return f"from {__name__} import still_left; {_line(client, f'cancel(still_left({caller}))')}"
-
-
-def still_left(client: Any) -> list[Any]:  # noqa: ANN401  (a Client)
-    """Return what the last stop left, and no variable of its own holds, as far as it goes on."""
-    return [sys.modules["distributed"].Future(key, client) for key in LEFT & pending(client)]
+def _cancel(client: Any, left: set[str]) -> None:  # noqa: ANN401  (a Client)
+    if futures := [
+        sys.modules["distributed"].Future(key, client) for key in left & pending(client)
+    ]:
+        cancel = partial(client.cancel, futures)
+        # On its own event loop nobody can wait for it.
+        client.loop.add_callback(cancel) if client.asynchronous else cancel()
 
 
 def _line(client: Any, call: str) -> str:  # noqa: ANN401  (a Client)

@@ -27,9 +27,9 @@ from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.stacks import stack_of
 from jupyter_serprof.model.live import LiveFacts, long_text, seconds_text
 from jupyter_serprof.model.stages import stage
-from jupyter_serprof.model.trace import STOOD
+from jupyter_serprof.model.trace import STAYED, STOOD
 from jupyter_serprof.model.units import counted, format_bytes
-from jupyter_serprof.probes.held import holders, parts_of, variables
+from jupyter_serprof.probes.held import left_note
 from jupyter_serprof.probes.ray.agent.copies import task_id
 from jupyter_serprof.probes.ray.alive import asking, pending_tasks, silence_note, silent_processes
 from jupyter_serprof.probes.ray.road import name_of, names
@@ -39,12 +39,16 @@ from jupyter_serprof.probes.ray.tasks import _reader
 _EVERY_S, _OLD_S, _PATIENCE_S = 2.0, 3.0, 0.3
 #: The states of more tasks are not read: of a thousand it takes the GCS milliseconds.
 _MOST_TASKS, _MOST_REASONS = 2_000, 2
+#: So few tasks are the last ones: sooner is asked whether one of them is longer than all before.
+_FEW_TASKS, _SOON_S = 8, 0.5
 #: Names of Ray's ``TaskStatus``.
 _NEEDS, _UNASSIGNED = "PENDING_ARGS_AVAIL", "PENDING_NODE_ASSIGNMENT"
 _QUEUED = ("SUBMITTED_TO_WORKER", "PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY")
 #: A get without details waits in these, or fetches what is there.
 _WAITS = ("", "ray.fetch", "ray.map")
 _GUESSED, _WORKER = 0.3, "ray._private.worker"
+#: From when on a task runs longer than all of its kind did, time of day, s.
+_LONGER = dict[bytes, float]()
 #: What gives a task to Ray. Whoever watches it first decides what is noted of it.
 SUBMISSIONS = (
     "ray.remote_function:RemoteFunction._remote",
@@ -66,6 +70,7 @@ class TaskLooks:
         #: What the last answer was, and when it was asked for; what has no answer yet.
         self._why = ("", 0.0)
         self._answer: Future[str] | None = None
+        _LONGER.clear()
         UNNAMED.clear()
 
     def add(self, record: Record) -> None:
@@ -86,11 +91,15 @@ class TaskLooks:
             self._awaited |= self._before & set(map(task_id, wanted))
         pending = known - (self._before - self._awaited)
         total = max(self.submitted + len(self._awaited), len(pending))
-        done, is_still = total - len(pending), still_s >= _EVERY_S and bool(pending or wanted)
+        done, soon_s = total - len(pending), _SOON_S if len(pending) <= _FEW_TASKS else _EVERY_S
+        is_still = still_s >= soon_s and bool(pending or wanted)
         why = self._seen(pending, wanted, still_s) if is_still else ""
         if not total:
             return LiveFacts(caller, why=why)
-        return LiveFacts(caller, "", done, total, share=done / total, guessed=_GUESSED, why=why)
+        # Of one that runs longer than any other did nobody knows how much longer.
+        is_long = any(one in pending and time.time() > at for one, at in _LONGER.items())
+        guessed = 1.0 if is_long else _GUESSED
+        return LiveFacts(caller, "", done, total, share=done / total, guessed=guessed, why=why)
 
     def _seen(self, pending: frozenset[bytes], wanted: Sequence[Any], still_s: float) -> str:
         """Return why nothing moves, as a look has found; begin the next when that one is over."""
@@ -117,23 +126,20 @@ class TaskLooks:
         left = (_pending_now() or frozenset()) - (self._before - self._awaited)
         if not left:
             return ""
-        holding, known = holders(left, _tasks_in), variables()
-        shapes: dict[type, str] = {dict: "*{}.values()", list: "*{}", set: "*{}", tuple: "*{}"}
-        held = ", ".join(shapes.get(type(known[name]), "{}").format(name) for name in holding)
-        begin = ""
-        if not holding and left <= _tasks_in(UNNAMED):
-            begin, held = f"from {__name__} import UNNAMED; ", "*UNNAMED"
+        if left - {one[:24] for one in _counts()}:
+            tasks = counted(len(left), "task of Ray")
+            return f"{tasks}{STAYED}ray.shutdown()  # references to some are gone"
         # A task's id has that of its actor, if any, whose calls cannot be forced.
-        is_of_actor = any(task[8:20].strip(b"\xff") for task in left)
-        force, does = ("", "calls that run go on") if is_of_actor else (", force=True", _FORCE)
-        each = f"{begin}[ray.cancel(ref{force}) for ref in [{held}]]"
-        line = f"ray.cancel({held}{force})" if holding == [held] else each
-        none = "ray.shutdown(), as no variable refers to all of them"
-        how = f"{line}  # {does}" if held else none
-        return f"{counted(len(left), 'task')} of Ray left on the cluster: {how}"
+        end = partial(_cancel, {task: not task[8:20].strip(b"\xff") for task in left})
+        return left_note(len(left), "task of Ray", "ray", end)
 
 
-_FORCE = "ends the processes of tasks that run"
+def _cancel(left: Mapping[bytes, bool]) -> None:
+    for task in left.keys() & (_pending_now() or ()):
+        ray = sys.modules["ray"]
+        ray.cancel(ray.ObjectRef(task + (1).to_bytes(4, "little")), force=left[task])
+
+
 #: What a get that was stopped waited for: a task is cancelled by a reference that was never let go.
 UNNAMED: list[Any] = []
 
@@ -144,9 +150,10 @@ def keep_unnamed(error: BaseException, args: Sequence[Any]) -> None:
         UNNAMED[:] = args[1]
 
 
-def _tasks_in(value: object) -> set[bytes]:
-    references = parts_of(value, "ray", "ObjectRef")
-    return {known for reference in references if (known := task_id(reference))}
+def _counts() -> dict[bytes, Any]:
+    """Return the references to objects that this process knows of."""
+    known = sys.modules[_WORKER].global_worker.core_worker.get_all_reference_counts()
+    return {bytes.fromhex(ident.decode()): count for ident, count in known.items()}
 
 
 def _pending_now() -> frozenset[bytes] | None:
@@ -185,17 +192,50 @@ def _reasons(pending: frozenset[bytes], start_s: float) -> Iterator[str]:
     tasks = [one for one in known if bytes(one.task.task_id) in pending]
     yield from _running(tasks, known, start_s)
     unassigned = [one for one in tasks if one.state == _UNASSIGNED]
-    wishes = list(_wishes(unassigned, _held(known)))
-    yield from wishes
+    running = [one for one in tasks if one.state.startswith("RUNNING")]
+    wishes = list(_wishes(unassigned, _held(known), set(map(_wish, running))))
+    yield from filter(None, wishes)
     away = list(_arguments()) if unassigned and not wishes else []
     yield from away
     if needs := sum(one.state == _NEEDS for one in tasks):
         yield f"{counted(needs, 'task')} wait{'s' if needs == 1 else ''} for what other tasks make"
     if unassigned and not wishes and not away:
-        infos = [one.task.task_info.runtime_env_info.serialized_runtime_env for one in unassigned]
-        made = " or its runtime environment is being made" if set(infos) - {"", "{}"} else ""
-        since_s = min(one.since_s for one in unassigned)
-        yield f"a worker process is being started{made}, for {seconds_text(time.time() - since_s)}"
+        infos = {one.task.task_info.runtime_env_info.serialized_runtime_env for one in unassigned}
+        what, took_s = _starting(infos - {"", "{}"})
+        since_s = min(one.since_s for one in unassigned) + took_s
+        yield f"{what}, for {seconds_text(time.time() - since_s)}"
+
+
+def _starting(wanted: set[str]) -> tuple[str, float]:
+    """Return what tasks wait for that have a place: environment or process; s of what is done."""
+    # Source: Ray 2.60.0, runtime_env/agent/runtime_env_agent.py:RuntimeEnvAgent.GetRuntimeEnvsInfo:
+    # what is being made has no `success`. While an agent loads something down it does not answer.
+    process, making = "a worker process is being started", "a runtime environment is being made"
+    if not wanted:
+        return process, 0.0
+    nodes = sys.modules[_WORKER].global_worker.gcs_client.get_all_node_info().values()
+    states = list[Any]()
+    for node in islice((one for one in nodes if not one.state), _FEW_TASKS):
+        address = node.node_manager_address, node.runtime_env_agent_port
+        with suppress(Exception):
+            from http.client import HTTPConnection
+
+            from ray._private.authentication import http_token_authentication as tokens
+
+            made = importlib.import_module("ray.core.generated.runtime_env_agent_pb2")
+            headers = tokens.get_auth_headers_if_auth_enabled({})
+            line = HTTPConnection(*address, timeout=_SOON_S)
+            line.request("POST", "/get_runtime_envs_info", b"", headers)
+            try:
+                answer = line.getresponse().read()
+            except TimeoutError:
+                return making, 0.0
+            states += made.GetRuntimeEnvsInfoReply.FromString(answer).runtime_env_states
+    known = [one for one in states if one.runtime_env in wanted]
+    if not known:
+        return f"{process} or its runtime environment is being made", 0.0
+    took_s = max(one.creation_time_ms for one in known) / 1000
+    return (process, took_s) if all(one.HasField("success") for one in known) else (making, 0.0)
 
 
 def _places(references: Iterable[Any], role: str) -> Iterator[str]:
@@ -215,8 +255,7 @@ def _places(references: Iterable[Any], role: str) -> Iterator[str]:
 
 
 def _arguments() -> Iterator[str]:
-    counts = sys.modules[_WORKER].global_worker.core_worker.get_all_reference_counts().items()
-    given = [bytes.fromhex(ident.decode()) for ident, count in counts if count["submitted"]]
+    given = [ident for ident, count in _counts().items() if count["submitted"]]
     yield from _places(map(sys.modules["ray"].ObjectRef, given), "argument ")
 
 
@@ -254,7 +293,12 @@ def _running(tasks: list[_Known], known: list[_Known], start_s: float) -> Iterat
     again = f", in attempt {count}: its {'result was lost' if is_lost else 'worker died'}"
     first = "" if usual_s or info.actor_id else ", imports and arguments included"
     usual = median(usual_s) if usual_s else None
+    _LONGER[its] = time.time() - (oldest.ran_s or 0.0) + max(usual_s, default=inf)
     yield f"{long_text(name, oldest.ran_s or 0.0, usual)}{first}{again * (count > 1)}{more}"
+
+
+def _wish(one: _Known) -> frozenset[tuple[str, float]]:
+    return frozenset(one.task.task_info.required_resources.items())
 
 
 def _held(known: Iterable[_Known]) -> Counter[str]:
@@ -267,10 +311,15 @@ def _held(known: Iterable[_Known]) -> Counter[str]:
     return held
 
 
-def _wishes(unassigned: Iterable[_Known], held: Mapping[str, float]) -> Iterator[str]:
-    """Yield what tasks ask for that is not given: more than any node has, or more than is free."""
+def _wishes(
+    unassigned: Iterable[_Known], held: Mapping[str, float], given: set[frozenset[Any]]
+) -> Iterator[str]:
+    """Yield what tasks ask for that is not given: more than any node has, or more than is free.
+
+    ``given``: What tasks that run were given: who asks for the same waits for these, "".
+    """
     # What nobody holds, and is not free, belongs to a task whose process is being started.
-    asks = Counter(frozenset(one.task.task_info.required_resources.items()) for one in unassigned)
+    asks = Counter(map(_wish, unassigned))
     if not asks.keys() - {frozenset()}:
         return
     client = sys.modules[_WORKER].global_worker.gcs_client
@@ -281,7 +330,7 @@ def _wishes(unassigned: Iterable[_Known], held: Mapping[str, float]) -> Iterator
     for one, count in asks.most_common():
         if lacks := _lacking(dict(one), nodes, held):
             asked = f"{counted(count, 'task')} ask{'s' if count == 1 else ''} for"
-            yield f"{asked} {_told(dict(one))}, {lacks}"
+            yield f"{asked} {_told(dict(one))}, {lacks}" * (one not in given)
 
 
 def _lacking(wish: dict[str, float], nodes: Sequence[Any], held: Mapping[str, float]) -> str:
