@@ -4,6 +4,7 @@ The look is taken in a hook, of large pickles only, and keeps at most 2 kB; what
 out at freeze. Nothing of the user is called: types are compared exactly, attributes are those of
 the interpreter. From protocol 4 on a pickle is a chain of frames of about 64 KiB; payloads of that
 size and larger stand between them. Source: CPython 3.11, Modules/_pickle.c:_Pickler_write_bytes.
+Before it is one stream, whose samples begin anywhere: they are read from the next opcode on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,9 @@ LOOK_BYTES, _FORM_BYTES = 100_000, 8_000_000
 _SAMPLES, _SAMPLE_BYTES = 4, 512
 #: Fewer objects in the samples are too few to tell how many there are in all.
 _ENOUGH = 10
+#: An opcode begins within so many bytes, or a sample is of a payload, which cannot be read to its
+#: half: of random bytes every fourth is an opcode, and most of those have an argument.
+_STARTS, _READ_SHARE = 64, 0.5
 #: Payloads of 64 KiB are copied in microseconds: a longer look would cost more than a hundredth.
 _MOST_PAYLOADS = 256
 _PROTO, _FRAME, _STOP = 0x80, 0x95, ord(".")
@@ -34,7 +38,7 @@ _NO_OBJECTS = {
     *("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "GET", "BINGET", "LONG_BINGET"),
     *("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD"),
 }
-_REDUCED = {"REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "INST", "OBJ", "BINPERSID", "PERSID"}
+_REDUCED = ("REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "INST", "OBJ", "BINPERSID", "PERSID")
 _REDUCERS = ("__reduce_ex__", "__reduce__")
 
 
@@ -55,18 +59,23 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
 
     ``value``: What was pickled; None where only the pickle is there.
 
-    None for small pickles. The bytes by kind are None before protocol 4 and for many payloads.
+    None for small pickles. The bytes by kind are None for many payloads, before protocol 4 those of
+    payloads, and all count as small until the samples are read.
     """
     data = data if type(data) is bytes else memoryview(data).cast("B")
     size = len(data)
-    if size < LOOK_BYTES or data[0] != _PROTO:
+    if size < LOOK_BYTES:
         return None
-    protocol = data[1]
+    protocol = data[1] if data[0] == _PROTO else 0
     form = contiguous_bytes(value) if size >= _FORM_BYTES and protocol < _HANDS_OVER else None
     is_arrow = ask.kind_module(type(value)).partition(".")[0] == "pyarrow"
     arrow = ask.size_bytes(value) if is_arrow else None  # of a slice its own rows
     known = (form, arrow, _gathered_bytes(value), _arrays(value))
-    frames, large = _chain(data) if protocol >= _HAS_FRAMES else (None, 0)
+    if protocol < _HAS_FRAMES:
+        part = size // _SAMPLES
+        parts = [(at * part + part // 2, part) for at in range(_SAMPLES)]
+        return Look(size, None, tuple(_samples(data, parts, size)), *known)
+    frames, large = _chain(data)
     if frames is None:
         return Look(None, None, (), *known)
     small = sum(length for _, length in frames)
@@ -165,24 +174,35 @@ def details_of(look: Look) -> dict[str, Any]:
     details = {key: size for key in keys if (size := getattr(look, key)) is not None}
     if look.small_bytes is None:
         return details
-    details |= {"small_bytes": look.small_bytes, "large_bytes": look.large_bytes}
-    sampled = sum(map(len, look.samples))
-    made, reduced = _count(look.samples)
-    if made >= _ENOUGH or sampled >= look.small_bytes:
-        factor = look.small_bytes / max(1, sampled)
+    samples, small, large = look.samples, look.small_bytes, look.large_bytes
+    sampled = sum(map(len, samples))
+    if large is None:
+        samples = tuple(map(_from_opcode, samples))
+        small, sampled = small * (kept := sum(map(len, samples))) // sampled, kept
+        large = look.small_bytes - small
+    details |= {"small_bytes": small, "large_bytes": large}
+    names = [name for sample in samples for name, _ in _opcodes(sample)]
+    made, reduced = sum(name not in _NO_OBJECTS for name in names), sum(map(_REDUCED.count, names))
+    if made >= _ENOUGH or sampled >= small:
+        factor = small / max(1, sampled)
         details |= {"objects": round(made * factor), "reduced_objects": round(reduced * factor)}
     return details
 
 
-def _count(samples: Sequence[bytes]) -> tuple[int, int]:
-    """Return how many objects the samples make, and how many of them reducers gave."""
+def _from_opcode(sample: bytes) -> bytes:
+    """Return a sample of a stream from an opcode on; nothing of a payload."""
+    for part in (sample[at:] for at in range(_STARTS)):
+        if (found := _opcodes(part)) and found[-1][1] > _READ_SHARE * len(part):
+            return part
+    return b""
+
+
+def _opcodes(sample: bytes) -> list[tuple[str, int]]:
+    """Return the opcodes of a sample, and where they stand; it may end inside of one."""
     import pickletools
 
-    made = reduced = 0
-    for sample in samples:
-        # A sample may end inside of an opcode.
-        with suppress(ValueError):
-            for code, _, _ in pickletools.genops(sample):
-                made += code.name not in _NO_OBJECTS
-                reduced += code.name in _REDUCED
-    return made, reduced
+    found = list[tuple[str, int]]()
+    with suppress(ValueError):
+        for code, _, at in pickletools.genops(sample):
+            found.append((code.name, at or 0))
+    return found
