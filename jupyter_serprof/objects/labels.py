@@ -69,13 +69,14 @@ def argument_label(value: object, at: object) -> str:  # noqa: PLR0911  (a kind 
         return (".__self__", ".__func__")[at == 1]
     if ask.kind_name(type(value)) == "SingleBlockManager":
         return {"state 0": ".index", "state 1": ".values"}.get(str(at), "<repeated>")
-    if ask.kind_module(type(value)).startswith("pandas."):
-        name = ask.kind_name(type(value))
-        if name == "BlockManager" and at in (0, 1):
-            return "<axes>" if at else "<blocks>"
-        if name.endswith("Block") and at == 0:
-            return "<values>"
-    return f"<argument {at}>"
+    if _is_of_pandas(value, "BlockManager") and at in (0, 1):
+        return "<axes>" if at else "<blocks>"
+    return "<values>" if _is_of_pandas(value, "Block") and at == 0 else f"<argument {at}>"
+
+
+def _is_of_pandas(value: object, end: str) -> bool:
+    kind = type(value)
+    return ask.kind_module(kind).startswith("pandas.") and ask.kind_name(kind).endswith(end)
 
 
 def is_closed(value: object) -> bool:
@@ -99,9 +100,7 @@ def is_inlined(value: object, part: object, label: str) -> str:  # noqa: PLR0911
     if ask.is_array(value) and type(part) is list:
         return "list"
     own = ask.kind_name(type(value))
-    if ask.kind_module(type(part)).startswith("pandas.") and ask.kind_name(type(part)).endswith(
-        "Manager"
-    ):
+    if _is_of_pandas(part, "Manager"):
         return "object"
     if own == "SingleBlockManager":
         return "one" if label in (".index", ".values") else ""
@@ -133,11 +132,7 @@ def inner_kind(part: Any) -> str:  # noqa: ANN401  (anything)
             return kind_label(part.cell_contents)
         except ValueError:
             return "empty"
-    if ask.kind_module(type(part)).startswith("pandas.") and ask.kind_name(type(part)).endswith(
-        "Block"
-    ):
-        return kind_label(ask.attribute(part, "values"))
-    return ""
+    return kind_label(ask.attribute(part, "values")) if _is_of_pandas(part, "Block") else ""
 
 
 def is_by_value(kind: object) -> bool:
