@@ -141,6 +141,12 @@ def is_plain(kind: type) -> bool:
     return all(is_known) and not issubclass(kind, types.ModuleType)
 
 
+def is_only_attributes(kind: type) -> bool:
+    """Tell a class whose objects Python itself makes, and which hold nothing but attributes."""
+    has_slots = any(own_names(base).get("__slots__") for base in bases_of(kind))
+    return is_plain(kind) and not has_slots and of_class(kind, "__new__") is object.__new__
+
+
 def state_of(value: object) -> dict[str, object]:
     """Return the attributes of an instance; a property of that name is not asked.
 

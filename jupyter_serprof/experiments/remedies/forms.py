@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from jupyter_serprof.experiments.remedies.table import known, variable
 from jupyter_serprof.model import Sweep, Trace
-from jupyter_serprof.objects.ask import is_exactly_of, state_of
+from jupyter_serprof.objects.ask import is_exactly_of, is_only_attributes, state_of
 
 _LITERALS = (str, int, bool, bytes, type(None))
 
@@ -143,7 +143,7 @@ def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
             yield "arrow-strings", line, lambda made: like(made.to_pylist())  # type: ignore[call-arg]
     elif kind in (list, tuple) and len(value) >= _ROWS:
         yield from _sequence_rows(value, name)
-    elif kind is dict and len(value) >= _ROWS:
+    elif len(value) >= _ROWS and (kind is dict or is_only_attributes(kind)):
         yield from _row_forms(value, name)
     elif is_exactly_of(value[0], "numpy", "ndarray") and len(value) >= _ARRAYS:
         shape, dtype = value[0].shape, value[0].dtype
@@ -171,29 +171,31 @@ def _sequence_rows(value: Sequence[Sequence[Any]], name: str) -> Iterator[Offer]
     yield "columns", line, lambda made: like(map(kind, zip(*map(_listed, made), strict=True)))  # type: ignore[call-arg]
 
 
-def _row_forms(value: Sequence[dict[Any, Any]], name: str) -> Iterator[Offer]:
-    keys = list(value[0])
+def _row_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
+    kind = type(value[0])  # dict, or a class whose objects are their attributes
+    rows = value if kind is dict else list(map(state_of, value))
+    keys = list(rows[0])
     if not 0 < len(keys) <= _COLUMNS or not all(map(is_literal, keys)):
         return
-    if all(type(row) is dict and list(row) == keys for row in value):
-        numbers = [key for key in keys if _is_plain([row[key] for row in value])]
-        line = _columns_line(name, numbers, [key for key in keys if key not in numbers])
-        yield "columns", line, lambda made: _rows(made, type(value))
+    if all(type(row) is kind for row in value) and all(list(row) == keys for row in rows):
+        numbers = [key for key in keys if _is_plain([row[key] for row in rows])]
+        each, first = ("row", f"{name}[0]") if kind is dict else ("vars(row)", f"vars({name}[0])")
+        column, said = f"[{each}[key] for row in {name}]", ""
+        made = f"np.array({column})" if numbers else column
+        if 0 < len(numbers) < len(keys):
+            # Of the others nothing is made an array: one long text would make all of them as long.
+            made = f"{made} if key in {tuple(numbers)} else {column}"
+            said = "   # numbers as arrays; the others stay lists"
+        line = f"{name} = {{key: {made} for key in {first}}}{said}"
+        yield "columns", line, lambda made: _rows(made, type(value), kind)
 
 
-def _columns_line(name: str, numbers: Sequence[Any], others: Sequence[Any]) -> str:
-    column, said = f"[row[key] for row in {name}]", ""
-    made = f"np.array({column})" if numbers else column
-    if numbers and others:
-        # Of the others nothing is made an array: one long text would make all of them as long.
-        made = f"{made} if key in {tuple(numbers)} else {column}"
-        said = "   # numbers as arrays; the others stay lists"
-    return f"{name} = {{key: {made} for key in {name}[0]}}{said}"
-
-
-def _rows(columns: dict[Any, Any], like: Any) -> object:  # noqa: ANN401  (list or tuple)
-    lists = map(_listed, columns.values())
-    return like(dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True))
+def _rows(columns: dict[Any, Any], like: Any, kind: Any) -> object:  # noqa: ANN401  (list or tuple)
+    made = []
+    for row in zip(*map(_listed, columns.values()), strict=True):
+        made.append(kind.__new__(kind))
+        (made[-1] if kind is dict else vars(made[-1])).update(zip(columns, row, strict=True))
+    return like(made)
 
 
 def _listed(column: Any) -> list[Any]:  # noqa: ANN401  (a list or an array)

@@ -5,6 +5,7 @@ import pickle
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -178,6 +179,20 @@ def test_a_remedy_can_be_pasted(remedy: Any) -> None:
 # Which remedies apply: each has a value that it applies to, and one like it where it does not
 
 
+@dataclass
+class Point:
+    """An object that is its attributes."""
+
+    at: int
+    text: str
+
+
+class Slotted(Point):
+    """An object that may hold more."""
+
+    __slots__ = ("more",)
+
+
 FORMS: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
     "contiguous": (lambda: STRIDED, lambda: STRIDED.copy().T),
     "dtype": (
@@ -191,6 +206,10 @@ FORMS: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
     "array and a bool": (lambda: [*range(1_000)], lambda: [*range(1_000), True]),
     "arrow-strings": (lambda: TEXTS, lambda: [*TEXTS, None]),
     "columns": (lambda: ROWS, lambda: [*ROWS, {"id": 1}]),
+    "columns of objects": (
+        lambda: [Point(at, f"{at}") for at in range(1_000)],
+        lambda: [Slotted(1, "a")] * 1_000,
+    ),
     "columns of tuples": (lambda: [(1, "a")] * 1_000, lambda: [*[(1, "a")] * 999, (1,)]),
     "rows": (lambda: [(1, 2)] * 1_000, lambda: [*[(1, 2)] * 999, (1, "x")]),
     "stacked": (lambda: [np.zeros(9)] * 10, lambda: [np.zeros(at + 1) for at in range(10)]),
