@@ -10,9 +10,11 @@ Before it is one stream, whose samples begin anywhere: they are read from the ne
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from types import FunctionType
 from typing import Any, NamedTuple
+from weakref import ref
 
-from jupyter_serprof.objects import ask
+from jupyter_serprof.objects import ask, captured
 
 #: Smaller pickles are not looked at.
 LOOK_BYTES, _FORM_BYTES = 100_000, 8_000_000
@@ -52,6 +54,7 @@ class Look(NamedTuple):
     arrow_bytes: int | None = None
     gathered_bytes: int | None = None
     arrays: int | None = None
+    function: ref[FunctionType] | None = None
 
 
 def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (bytes or a view)
@@ -70,7 +73,8 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
     form = contiguous_bytes(value) if size >= _FORM_BYTES and protocol < _HANDS_OVER else None
     is_arrow = ask.kind_module(type(value)).partition(".")[0] == "pyarrow"
     arrow = ask.size_bytes(value) if is_arrow else None  # of a slice its own rows
-    known = (form, arrow, _gathered_bytes(value), _arrays(value))
+    function = ref(value) if ask.is_a(value, FunctionType) else None
+    known = (form, arrow, _gathered_bytes(value), _arrays(value), function)
     if protocol < _HAS_FRAMES:
         part = size // _SAMPLES
         parts = [(at * part + part // 2, part) for at in range(_SAMPLES)]
@@ -172,6 +176,9 @@ def details_of(look: Look) -> dict[str, Any]:
     """Return the details of a span: bytes by kind, and about how many objects they hold."""
     keys = ("contiguous_bytes", "arrow_bytes", "gathered_bytes", "arrays")
     details = {key: size for key in keys if (size := getattr(look, key)) is not None}
+    if look.function and (function := look.function()):
+        name = function.__name__
+        details |= {"captured": captured.captured_variables(function), "function": name}
     if look.small_bytes is None:
         return details
     samples, small, large = look.samples, look.small_bytes, look.large_bytes

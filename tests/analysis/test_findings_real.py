@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,6 +77,7 @@ def found(value: object, rule: str, each_ms: int = 40, **options: Any) -> list[F
     return [one for one in find(judged) if one.rule == rule]
 
 
+@pytest.mark.parametrize("protocol", [3, 5])
 @pytest.mark.parametrize(
     "value",
     [
@@ -85,9 +87,10 @@ def found(value: object, rule: str, each_ms: int = 40, **options: Any) -> list[F
     ],
     ids=["waits with an array", "waits with numbers", "compresses"],
 )
-def test_slow_reducers_are_not_many_small_objects(value: object) -> None:
+def test_slow_reducers_are_not_many_small_objects(value: object, protocol: int) -> None:
     """Only that it was slow is known; the way to find out more is named."""
-    said, slow = (found(value, rule, 300) for rule in ("pickle.small-objects", "pickle.slow"))
+    rules = ("pickle.small-objects", "pickle.slow")
+    said, slow = (found(value, rule, 300, protocol=protocol) for rule in rules)
 
     assert said == []
     assert len(slow) == 1
@@ -123,6 +126,26 @@ def test_many_small_objects_of_any_kind_are_told(make: Callable[[], object]) -> 
 
     assert len(said) == 1
     assert "%serprof --" in said[0].remedy
+
+
+def test_what_a_function_captures_is_named_without_ray() -> None:
+    """With the share of all its pickles; the remedy is told in words: nobody knows who calls it."""
+    table = np.ones(300_000)
+
+    def lookup(at: int) -> Any:
+        return table[at]
+
+    with record("x") as recording:
+        for _ in range(3):
+            cloudpickle.dumps(lookup)
+
+    trace = recording.trace
+    [told] = [one for one in trace.findings if one.rule == "ray.captured-variable"]
+    assert told.title.startswith("`table` of 2.40 MB travels inside `lookup`")
+    assert "argument" in told.because
+    assert "ray" not in told.because + told.remedy
+    ran_ns = sum(span.duration_ns for span in trace.spans if span.stage == "pickle.dumps")
+    assert told.share == pytest.approx(ran_ns / trace.wall_ns)
 
 
 def test_the_objects_of_rows_are_counted() -> None:

@@ -23,6 +23,7 @@ from jupyter_serprof.analysis.spans import (
     NAME,
     WORDS,
     captured,
+    covered_ns,
     indexed,
     number,
     row_of,
@@ -61,6 +62,8 @@ _REFUSED = "pickle.unpicklable"
 _OF_ITS_OWN = ", an argument of its own, not inside another"
 #: Where workers load what a function captures, and fetch it; below these it is no matter.
 _LOADING = (("ray.load", ray_loops.LOADED_BYTES), ("ray.schedule", 10_000_000))
+_AS_REFERENCE = f"{WORDS}put it once by `ray.put`, and hand over the reference as an argument"
+_AS_ARGUMENT = f"{WORDS}given as an argument it is no part of the function"
 _BY_REFERENCE = f"\n{WORDS}put it once by `ray.put`, and pass the reference"
 _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
@@ -181,12 +184,14 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
     """Name the large variable that travels inside a function."""
     noted = [entry for _, span in indexed(trace, "ray.export") for entry in captured(span)]
     is_named = any((whole(entry, "size_bytes") or 0) >= CAPTURED_BYTES for entry in noted)
-    for index, span in indexed(trace, "ray.export"):
+    by_hand = [(index, span) for index, span in indexed(trace, "pickle.dumps") if captured(span)]
+    for index, span in (*indexed(trace, "ray.export"), *by_hand):
+        is_sent = span.stage == "ray.export"
         sizes = [(whole(entry, "size_bytes") or 0, entry) for entry in captured(span)]
         size, entry = max(sizes, key=lambda item: item[0], default=(0, {}))
         many = [entry for entry in captured(span) if entry.get("size_bytes") is None]
         if size < CAPTURED_BYTES and len(many) == 1:  # most of what was pickled
-            inner = (s for _, s in indexed(trace, "ray.export") if s.parent == index)
+            inner = (s for at, s in indexed(trace, span.stage) if index in (at, s.parent))
             pickled = max((number(one, "in_band_bytes") or 0 for one in inner), default=0)
             size, entry = pickled - sum(known for known, _ in sizes), many[0]
         is_inside = span.parent >= 0 and trace.spans[span.parent].stage == "ray.export"
@@ -209,13 +214,15 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
                 else f"{captured_bytes} travel inside {where}",
                 {"name": name or parameter if entry else None, "size_bytes": size, "kind": kind},
                 f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it\n"
-                * bool(entry and name)
-                + f"{WORDS}put it once by `ray.put`, and hand over the reference as an argument",
+                * bool(entry and name and is_sent)
+                + (_AS_REFERENCE if is_sent else _AS_ARGUMENT),
                 spans=(index,),
-                because=f"the function captures {what}: pickled with its code, loaded by workers",
-                share=self_share(
-                    trace, "ray.export", *(k for k, least in _LOADING if size >= least)
-                ),
+                because=f"the function captures {what}: pickled with its code"
+                + ", loaded by workers" * is_sent,
+                share=self_share(trace, "ray.export", *(k for k, n in _LOADING if size >= n))
+                if is_sent
+                else covered_ns(s for _, s in by_hand if text(s, "function") == function)
+                / trace.wall_ns,
             )
 
 
