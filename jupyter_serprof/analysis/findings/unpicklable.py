@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import NAME, text
+from jupyter_serprof.analysis.spans import NAME, WORDS, text
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import a_kind, is_code, path_text
 
@@ -175,8 +175,9 @@ def _without_part(path: str, kind: str) -> tuple[str, str]:
     can_paste = _is_pasted(path) and " in a " not in because
     is_in_class = kind == _FILE and not (path.isidentifier() or path.endswith("]"))
     if kind in _BY_OTHER and can_paste and not is_in_class:
-        instead, _, why = _BY_OTHER[kind]
-        return f"{path} = {instead.format(path)}   # {why}", because
+        instead, what, why = _BY_OTHER[kind]
+        line = f"{path} = {instead.format(path)}   # {why}"
+        return f"{line}\n{WORDS}send {what} instead" * (NAME in path) or line, because
     if _is_by_name(kind):
         lost = "by the name of its class" if kind != "function" else ""
         because += f" {lost}" if lost else " without a module that has it by its name"

@@ -365,6 +365,14 @@ def test_a_remedy_is_a_line_that_runs_or_none(
     assert "to_send" not in names or repr(value) == before
 
 
+def test_the_remedy_of_a_value_that_has_no_name_is_told_in_words() -> None:
+    with pytest.raises(TypeError), Recording("x", detail=False) as recording:
+        pickle.dumps(letter for letter in "ab")
+
+    found = unpicklable(recording)
+    assert (found.remedy, found.because) == ("", "it is a generator; send a list instead")
+
+
 class OwnPickler(pickle._Pickler):
     """As that of joblib, which is written in Python."""
 
