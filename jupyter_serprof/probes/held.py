@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jupyter_serprof.model.trace import STAYED
-from jupyter_serprof.model.units import counted
 from jupyter_serprof.objects.ask import is_exactly, is_of
 
 
@@ -19,15 +18,13 @@ def variables() -> dict[str, object]:
 LEFT: dict[str, Callable[[], object]] = {}
 
 
-def left_note(
-    count: int, unit: str, cluster: str, end: Callable[[], object], more: str = ""
-) -> str:
-    """Say that so many are left, with the line that ends them by calling ``end``."""
+def left_note(what: str, cluster: str, end: Callable[[], object], more: str = "") -> str:
+    """Say what is left, with the line that ends it by calling ``end``."""
     LEFT[cluster] = end
     ours = sys.modules[__package__.partition(".")[0]]
     known = [name for name, value in variables().items() if value is ours]
     line = "" if known else f"import {ours.__name__} as sp; "
-    return f"{counted(count, unit)}{STAYED}{line}{[*known, 'sp'][0]}.cancel_left(){more}"
+    return f"{what}{STAYED}{line}{[*known, 'sp'][0]}.cancel_left(){more}"
 
 
 def cancel_left() -> None:

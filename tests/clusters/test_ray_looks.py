@@ -17,6 +17,7 @@ from clusters.test_dask_looks import Watcher
 from clusters.test_stops import LINE, MAIN, line_of, stopped
 from jupyter_serprof.api import record
 from jupyter_serprof.experiments.engine import live
+from jupyter_serprof.model.trace import STAYED
 from jupyter_serprof.probes.ray import looks
 
 pytestmark = pytest.mark.usefixtures("cluster")
@@ -200,9 +201,14 @@ def test_what_no_variable_refers_to_is_kept_to_be_cancelled(gate: Path, detail: 
     """By force: a task that sleeps hears nothing else, and the next one needs its cores."""
     two = through.options(num_cpus=2)
 
-    trace = stopped("wait runs for ", lambda: ray.get([two.remote(gate)]), detail=detail)
+    trace = stopped(
+        "wait runs for ",
+        lambda: ray.get([two.remote(gate), *([two.remote(None) for _ in range(3)][:1])]),
+        detail=detail,
+    )
     exec(line_of(trace), {})  # noqa: S102  (a line of ours)
 
+    assert f"4 tasks of Ray{STAYED}{LINE}  # 2 without a reference go on" in trace.summary.facts
     assert ray.get(two.remote(None), timeout=60) == 1
     with record("next"):
         assert looks.UNNAMED == []

@@ -83,7 +83,7 @@ def left_notes(
     """
     for client in clients:
         if left := pending(client) - UNSENT - (before - AWAITED):
-            yield left_note(len(left), "future", client.id, partial(_cancel, client, left))
+            yield left_note(counted(len(left), "future"), client.id, partial(_cancel, client, left))
     name, ran_s, is_apart = max(running, key=itemgetter(1), default=("", 0.0, True))
     if ran_s >= _LONG_S:
         run = f"{counted(len(running), 'task')} still run{'s' * (len(running) == 1)} on the workers"

@@ -126,12 +126,14 @@ class TaskLooks:
         left = (_pending_now() or frozenset()) - (self._before - self._awaited)
         if not left:
             return ""
-        if left - {one[:24] for one in _counts()}:
-            tasks = counted(len(left), "task of Ray")
-            return f"{tasks}{STAYED}ray.shutdown()  # references to some are gone"
+        tasks, held = f"{counted(len(left), 'task')} of Ray", left & {one[:24] for one in _counts()}
+        if not held:
+            return f"{tasks}{STAYED}ray.shutdown(), as all references are gone"
+        lost = len(left) - len(held)
+        more = f"  # {lost} without a reference go{'es' * (lost == 1)} on" * bool(lost)
         # A task's id has that of its actor, if any, whose calls cannot be forced.
-        end = partial(_cancel, {task: not task[8:20].strip(b"\xff") for task in left})
-        return left_note(len(left), "task of Ray", "ray", end)
+        end = partial(_cancel, {task: not task[8:20].strip(b"\xff") for task in held})
+        return left_note(tasks, "ray", end, more)
 
 
 def _cancel(left: Mapping[bytes, bool]) -> None:
