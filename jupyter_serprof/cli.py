@@ -156,8 +156,7 @@ def _count(text: str) -> int:
 
 
 def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
-    limit, before = _checked_limit(options), None
-    _check(options, ("try", "sweep"))
+    limit, before = _checked_limit(options, ("try", "sweep")), None
     if options.compare is not None:
         before = api.document_of(options.compare)
     setup = _compiled("\n".join(options.setup), "<setup>", namespace)
@@ -173,8 +172,12 @@ def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     return _finish(options, made, limit)
 
 
-def _check(options: argparse.Namespace, refused: Iterable[str]) -> None:
+def _checked_limit(options: argparse.Namespace, refused: Iterable[str]) -> float | None:
     """Refuse before anything is measured: options, and names that nothing can be written to."""
+    if options.fail_above is not None and options.compare is None:
+        message = "--fail-above needs something to compare with: --compare before.serprof.json"
+        raise UsageError(message)
+    limit = None if options.fail_above is None else api.limit_share(str(options.fail_above))
     for flag in (flag for flag in refused if getattr(options, flag)):
         message = f"--{flag} {_REFUSED[flag]}"
         raise UsageError(message)
@@ -183,12 +186,12 @@ def _check(options: argparse.Namespace, refused: Iterable[str]) -> None:
     if options.private and not files:
         message = "--private is about a file: --private --save run.serprof.json"
         raise UsageError(message)
+    return limit
 
 
 def _program(options: argparse.Namespace) -> int:
     """Run a program, then show what was measured on stderr: stdout is its own."""
-    limit = _checked_limit(options)
-    _check(options, _REFUSED)
+    limit = _checked_limit(options, _REFUSED)
     name = (options.name or "").strip() or Path(options.program[0]).name
     if options.repeat is not None or options.compare is not None:
         return _programs(options, name, limit)
@@ -238,15 +241,6 @@ def _programs(options: argparse.Namespace, name: str, limit: float | None) -> in
                 _finish(options, (runs.document, None), None)
             return _say(error, error.status)
         return _finish(options, made, limit)
-
-
-def _checked_limit(options: argparse.Namespace) -> float | None:
-    if options.fail_above is None:
-        return None
-    if options.compare is None:
-        message = "--fail-above needs something to compare with: --compare before.serprof.json"
-        raise UsageError(message)
-    return api.limit_share(str(options.fail_above))
 
 
 def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep | None) -> _Made:

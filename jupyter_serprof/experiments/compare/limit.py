@@ -76,12 +76,8 @@ def check(comparison: Comparison, limit: str | float) -> str:
 
 
 def _with_doubt(change: Change) -> str:
-    return ", ".join(filter(None, (error_text(change), change.reason)))
-
-
-def error_text(change: Change) -> str:
-    """Return a change that has an interval in one phrase."""
     times = f"{format_ns(change.before_ns)} before, {format_ns(change.after_ns)} after"
     interval = f"{change.ratio:.2f} [{change.low:.2f} to {change.high:.2f}] times"
     variant = f" of {change.variant}" if change.variant not in ("", "code") else ""
-    return f"{change.title}{variant} {interval} ({times})"
+    said = f"{change.title}{variant} {interval} ({times})"
+    return ", ".join(filter(None, (said, change.reason)))

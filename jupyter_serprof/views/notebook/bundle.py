@@ -54,19 +54,11 @@ def bundle(
         doc = noted(doc, f"{why}; text and data are complete")
         data[_TEXT] = text(doc, view=view, width=screen_width())
         data[MIME_TYPE] = linked(to_document(doc))
-        return {**data, **_widget(doc, view)}, metadata
+        return {**data, **widget_view(doc, view)}, metadata
     width, height = (int.from_bytes(picture[at], "big") for at in (_PNG_WIDTH, _PNG_HEIGHT))
     metadata[_PICTURE] = {"width": width, "height": height, "alt": alt_text(doc)}
     drawn = {_PICTURE: base64.b64encode(picture).decode("ascii")}
-    return {**data, **drawn, **_widget(doc, view)}, metadata
-
-
-def _widget(doc: Trace | Sweep, view: str | None) -> dict[str, object]:
-    """Return the live widget where our extension is not (VS Code, Colab, marimo), if it can be."""
-    try:
-        return widget_view(doc, view=view)
-    except Exception:  # noqa: BLE001  (text, picture and document are there without it)
-        return {}
+    return {**data, **drawn, **widget_view(doc, view)}, metadata
 
 
 def _picture(doc: Trace | Sweep, room_bytes: int) -> bytes:

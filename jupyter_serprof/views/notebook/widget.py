@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -55,16 +56,17 @@ def widget_for(doc: Trace | Sweep, *, view: str | None = None, stop: str = "") -
     return widget_classes()[kind_of(doc)](doc, view=view, stop=stop)
 
 
-def widget_view(doc: Trace | Sweep, *, view: str | None = None) -> dict[str, object]:
-    """Return what an output also carries where our extension is not: the widget; else nothing.
+def widget_view(doc: Trace | Sweep, view: str | None = None) -> dict[str, object]:
+    """Return what an output also carries where our extension is not: the widget, if it can be.
 
     >>> from jupyter_serprof.testing import make_trace
     >>> widget_view(make_trace([("gc", "client/main", 0, 1)]))
     {}
     """
-    if front_end() not in WITHOUT_EXTENSION:
-        return {}
-    return {WIDGET_VIEW: widget_for(doc, view=view)._repr_mimebundle_()[0][WIDGET_VIEW]}
+    with suppress(Exception):  # text, picture and document are there without it
+        if front_end() in WITHOUT_EXTENSION:
+            return {WIDGET_VIEW: widget_for(doc, view=view)._repr_mimebundle_()[0][WIDGET_VIEW]}
+    return {}
 
 
 def _encoded(doc: Trace | Sweep) -> bytes:
