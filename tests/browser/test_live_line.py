@@ -72,11 +72,13 @@ def test_a_line_grows_while_the_cell_waits_and_becomes_the_picture(
     assert [MIME_TYPE in one.get("data", {}) for one in outputs] == [False, True, False]
 
 
-def waiting(screen: Screen, jupyter: str, path: Path, code: str) -> tuple[Page, Locator]:
+def waiting(
+    screen: Screen, jupyter: str, path: Path, code: str, *, anew: bool = False
+) -> tuple[Page, Locator]:
     """Open a notebook, run its cell, and return the page and the button of the line."""
     start = "%load_ext jupyter_serprof\nimport pickle, time"
     write_notebook(path, [code_cell(start), code_cell(code)])
-    open_lab = partial(screen.open_lab, anew=True)  # others leave their kernels
+    open_lab = partial(screen.open_lab, anew=anew)
     page = (screen.open_notebook if "notebook" in path.name else open_lab)(jupyter, path.name)
     page.wait_for_function(READY)
     page.evaluate(RUN)
@@ -125,7 +127,9 @@ def test_a_line_of_a_kernel_or_page_that_is_gone_has_no_stop(
 ) -> None:
     """After some seconds; in the file, opened again, too."""
     # Of a cell whose page is loaded anew JupyterLab shows nothing that comes later, no print.
-    page, stop = waiting(screen, jupyter, jupyter_root / f"gone-{host}-{len(code)}.ipynb", code)
+    # Loaded anew, one that others have left would open theirs again.
+    path = jupyter_root / f"gone-{host}-{len(code)}.ipynb"
+    page, stop = waiting(screen, jupyter, path, code, anew=True)
     old = page.get_by_text("(no news since)")
 
     was_old = old.is_visible()

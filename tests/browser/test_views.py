@@ -20,6 +20,7 @@ from browser.samples import (
     write_notebook,
 )
 from browser.screen import Screen, bundle_for
+from browser.test_axe import COLOURS
 from jupyter_serprof.model.document import MIME_TYPE, from_document
 from jupyter_serprof.views.text import markdown, text
 
@@ -91,11 +92,19 @@ _COVERED = """() => {
     range.selectNodeContents(text);
     return [...range.getClientRects()];
   });
-  const cover = (some, others) => some.some((a) => others.some((b) => a.left < b.right
-    && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2));
+  // From the top down, each beside those that reach down to it: a page has 10,000 texts.
+  const rows = boxes.flatMap((each, i) => each.map((box) => [i, box]));
+  const covered = new Set();
+  let above = [];
+  for (const [i, a] of rows.sort(([, one], [, other]) => one.top - other.top)) {
+    above = above.filter(([, b]) => a.top < b.bottom - 2);
+    const near = above.filter(([j, b]) => j !== i && b.top < a.bottom - 2
+      && a.left < b.right && b.left < a.right);
+    near.forEach(([j]) => covered.add(Math.max(i, j)));
+    above.push([i, a]);
+  }
   const isCut = ({ parentNode: pre }) => pre.tagName === "PRE" && pre.scrollWidth > pre.clientWidth;
-  return texts.filter((text, i) => isCut(text)
-    || boxes.some((box, j) => j < i && cover(box, boxes[i]))).map((text) => text.data);
+  return texts.filter((text, i) => isCut(text) || covered.has(i)).map((text) => text.data);
 }"""
 DOCUMENTS = {
     "anatomy": full_trace,
@@ -119,7 +128,7 @@ def test_a_view_fits_its_output(screen: Screen, view: str) -> None:
         screen.shoot(f"-{view}-{scheme}-{width}")
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
         assert page.evaluate(_COVERED) == []
-        assert screen.violations("main") == []
+        assert screen.violations("main", rules=COLOURS if scheme == "dark" else ()) == []
 
 
 def test_a_narrow_verdict_is_one_line_within_the_margin(screen: Screen) -> None:
