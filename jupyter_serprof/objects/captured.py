@@ -7,6 +7,7 @@ would do with it is unknown here.
 import ast
 import dis
 import inspect
+import linecache
 import math
 import sys
 import types
@@ -79,8 +80,12 @@ def globals_written(function: object) -> list[str]:
 
 def _nodes(function: types.FunctionType) -> list[ast.AST]:
     """Return what the code of a function is made of, if its source is there and still its own."""
+    file, line = function.__code__.co_filename, function.__code__.co_firstlineno
+    linecache.checkcache(file)
     with suppress(OSError, TypeError, SyntaxError, ValueError):
-        return [*ast.walk(ast.parse(dedent(inspect.getsource(function.__code__))))]
+        # Not `inspect.getsource`: it looks for the module first, in the files of all there are.
+        block = inspect.getblock(linecache.getlines(file, function.__globals__)[line - 1 :])
+        return [*ast.walk(ast.parse(dedent("".join(block))))]
     return []
 
 

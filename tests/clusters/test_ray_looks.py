@@ -208,6 +208,7 @@ def test_what_no_variable_refers_to_is_kept_to_be_cancelled(gate: Path, detail: 
     )
     exec(line_of(trace), {})  # noqa: S102  (a line of ours)
 
+    assert trace.summary is not None
     assert f"4 tasks of Ray{STAYED}{LINE}  # 2 without a reference go on" in trace.summary.facts
     assert ray.get(two.remote(None), timeout=60) == 1
     with record("next"):
