@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 
 from jupyter_serprof import record
+from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings import find
 from jupyter_serprof.analysis.spans import number
 from jupyter_serprof.model import Finding, Limits, Trace
+from jupyter_serprof.testing import make_trace
 
 #: A machine on which all of these pickles are slow for their bytes, and whose pages are free.
 FAST = Limits(memcpy_bytes_per_s=1e15, first_touch_bytes_per_s=1e15)
@@ -146,6 +148,27 @@ def test_what_a_function_captures_is_named_without_ray() -> None:
     assert "ray" not in told.because + told.remedy
     ran_ns = sum(span.duration_ns for span in trace.spans if span.stage == "pickle.dumps")
     assert told.share == pytest.approx(ran_ns / trace.wall_ns)
+
+
+@pytest.mark.parametrize("graph_bytes", [2_500_000, 9_000_000])
+def test_what_a_function_captures_is_sent_with_a_graph_that_is_mostly_it(graph_bytes: int) -> None:
+    """Its pickles, for a key, and what sends it; of a graph of other things only the pickles."""
+    look = {"in_band_bytes": 2_400_000, "function": "use"}
+    entry = {"name": "cfg", "kind": "global", "type": "dict", "size_bytes": None}
+    trace = make_trace(
+        [
+            ("pickle.dumps", "client/main", 0, 20, None, -1, {**look, "captured": [entry]}),
+            ("pickle.loads", "client/main", 20, 10, None, -1, {"in_band_bytes": 2_400_000}),
+            ("dask.serialize", "client/main", 30, 30, None, -1, {"in_band_bytes": graph_bytes}),
+        ],
+        wall_ms=100,
+    )
+
+    [told] = [one for one in find(analyse(trace)) if one.rule == "ray.captured-variable"]
+
+    assert told.title.startswith("`cfg` of 2.40 MB travels inside `use`")
+    assert told.share == pytest.approx(0.6 if graph_bytes < 4_800_000 else 0.3)
+    assert ("with each task" in told.because) == (graph_bytes < 4_800_000)
 
 
 def test_the_objects_of_rows_are_counted() -> None:

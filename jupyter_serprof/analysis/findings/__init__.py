@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.analysis.findings import dask as dask_findings
+from jupyter_serprof.analysis.findings import dask_bytes, ray_runs, ray_values
 from jupyter_serprof.analysis.findings import pickle as pickle_findings
 from jupyter_serprof.analysis.findings import ray as ray_loops
-from jupyter_serprof.analysis.findings import ray_runs, ray_values
 from jupyter_serprof.analysis.findings.unpicklable import unpicklable
 from jupyter_serprof.analysis.spans import (
     NAME,
@@ -32,7 +32,7 @@ from jupyter_serprof.analysis.spans import (
     whole,
 )
 from jupyter_serprof.analysis.typed import PLACE, named, roles_of
-from jupyter_serprof.model import Finding, Row, Trace
+from jupyter_serprof.model import Finding, Row, Span, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 
 REPEATED_BYTES, CAPTURED_BYTES = 100_000, 1_000_000
@@ -64,6 +64,7 @@ _OF_ITS_OWN = ", an argument of its own, not inside another"
 _LOADING = (("ray.load", ray_loops.LOADED_BYTES), ("ray.schedule", 10_000_000))
 _AS_REFERENCE = f"{WORDS}put it once by `ray.put`, and hand over the reference as an argument"
 _AS_ARGUMENT = f"{WORDS}given as an argument it is no part of the function"
+_ON_WORKERS = f"{WORDS}pass what a task needs of it, or load it once on each worker"
 _BY_REFERENCE = f"\n{WORDS}put it once by `ray.put`, and pass the reference"
 _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
@@ -185,8 +186,9 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
     noted = [entry for _, span in indexed(trace, "ray.export") for entry in captured(span)]
     is_named = any((whole(entry, "size_bytes") or 0) >= CAPTURED_BYTES for entry in noted)
     by_hand = [(index, span) for index, span in indexed(trace, "pickle.dumps") if captured(span)]
+    by_hand *= not any(dask_bytes.large_object(trace))  # that tells of it
     for index, span in (*indexed(trace, "ray.export"), *by_hand):
-        is_sent = span.stage == "ray.export"
+        is_sent, of_dask = span.stage == "ray.export", dask_bytes.code_share(trace, span)
         sizes = [(whole(entry, "size_bytes") or 0, entry) for entry in captured(span)]
         size, entry = max(sizes, key=lambda item: item[0], default=(0, {}))
         many = [entry for entry in captured(span) if entry.get("size_bytes") is None]
@@ -215,15 +217,23 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
                 {"name": name or parameter if entry else None, "size_bytes": size, "kind": kind},
                 f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it\n"
                 * bool(entry and name and is_sent)
-                + (_AS_REFERENCE if is_sent else _AS_ARGUMENT),
+                + (_AS_REFERENCE if is_sent else _ON_WORKERS if of_dask else _AS_ARGUMENT),
                 spans=(index,),
                 because=f"the function captures {what}: pickled with its code"
-                + ", loaded by workers" * is_sent,
+                + ", loaded by workers" * is_sent
+                + " for its key, in the graph and with each task" * bool(of_dask),
                 share=self_share(trace, "ray.export", *(k for k, n in _LOADING if size >= n))
                 if is_sent
-                else covered_ns(s for _, s in by_hand if text(s, "function") == function)
-                / trace.wall_ns,
+                else min(1.0, _same_share(trace, span) + of_dask),
             )
+
+
+def _same_share(trace: Trace, span: Span) -> float:
+    """Return the share in which a pickle was made and read, as often as that was."""
+    pickles = (s for key in ("pickle.dumps", "pickle.loads") for _, s in indexed(trace, key))
+    size = number(span, "in_band_bytes")
+    same = (one for one in pickles if number(one, "in_band_bytes") == size)
+    return covered_ns(same) / max(1, trace.wall_ns)
 
 
 def cold_first_touch(trace: Trace) -> Iterable[Finding]:

@@ -17,7 +17,7 @@ from jupyter_serprof.analysis.spans import (
     whole,
     word,
 )
-from jupyter_serprof.model import Finding, Trace
+from jupyter_serprof.model import Finding, Span, Trace
 from jupyter_serprof.model.trace import IN_CODE
 from jupyter_serprof.model.units import a_kind, format_bytes, format_count, format_ratio
 
@@ -271,6 +271,13 @@ def _unsearched(trace: Trace, name: str) -> str:
     if facts.is_of_futures(trace):
         return f"values = <client>.gather(<client>.map(<call>, <values>)){_HELD}"
     return f"{name} = dask.delayed({name}, traverse=False)   # once, before it is given to a call"
+
+
+def code_share(trace: Trace, span: Span) -> float:
+    """Return the share of what sends a pickled function, where graphs are mostly it; else 0."""
+    sizes = [number(sent, "in_band_bytes") or 0 for _, sent in indexed(trace, "dask.serialize")]
+    is_most = 0 < max(sizes, default=0) < 2 * (number(span, "in_band_bytes") or 0)
+    return is_most * self_share(trace, *_SENDING, *_LEFT)
 
 
 def object_columns(trace: Trace) -> Iterable[Finding]:
