@@ -9,6 +9,7 @@ from jupyter_serprof.analysis.findings import dask_facts as facts
 from jupyter_serprof.analysis.spans import (
     NAME,
     WORDS,
+    covered_ns,
     indexed,
     number,
     self_share,
@@ -44,6 +45,8 @@ _WALKING = (
     *("dask.construct", "dask.submit", "gc", "dask.optimize", "dask.materialize"),
     *(*_SENDING, "dask.dispatch"),
 )
+#: Of a bag that is made of parts.
+_PARTS, _IN_PARTS = 8, f"\n{WORDS}into what `dask.delayed(part, traverse=False)` gives nobody looks"
 _HELD = (
     f"   # a function may hold it\n<held>   # a function may hold it\n{WORDS}what a function holds "
     "(`functools.partial`) is not searched, and a scattered container is sent item by item"
@@ -273,6 +276,35 @@ def _unsearched(trace: Trace, name: str) -> str:
     return f"{name} = dask.delayed({name}, traverse=False)   # once, before it is given to a call"
 
 
+def named_by_items(trace: Trace) -> Iterable[Finding]:
+    """Tell of a container whose items Dask meets one by one before there is a graph."""
+    spans = {at: s for at, s in indexed(trace, "dask.construct") if number(s, "items")}
+    share = covered_ns(spans.values()) / max(1, trace.wall_ns)
+    if not spans or share < WALKED_SHARE or any(map(_walked_items, _graph_rows(trace))):
+        return
+    longest = max(spans.values(), key=lambda span: span.duration_ns)
+    name, items = text(longest, "name"), number(longest, "items") or 0
+    what, is_bag = f"`{name}` of {format_count(items)} items was", longest.name == "from_sequence"
+    called, each = name or NAME, max(1, items // _PARTS)
+    part = f"dask.delayed({called}[i:i + {each}], traverse=False)"
+    yield Finding(
+        "dask.repeated-payload",
+        "warn",
+        f"{what if name else f'{format_count(items)} items were'} looked through one by one",
+        {"items": items, "calls": len(spans)},
+        f"bag = db.from_delayed([{part} for i in range(0, {items}, {each})])   # nobody looks into "
+        f"these parts{_IN_PARTS}"
+        if is_bag
+        else f"{called} = dask.delayed({called}, traverse=False)   # once, before it is given to a "
+        f"call{_IN_PARTS}",
+        spans=tuple(spans),
+        because="`from_sequence` makes the name of the bag from all items"
+        if is_bag
+        else "Dask looks for its own objects in it, or makes a name of it",
+        share=share,
+    )
+
+
 def code_share(trace: Trace, span: Span) -> float:
     """Return the share of what sends a pickled function, where graphs are mostly it; else 0."""
     sizes = [number(sent, "in_band_bytes") or 0 for _, sent in indexed(trace, "dask.serialize")]
@@ -308,5 +340,6 @@ def _sent(trace: Trace) -> tuple[int, ...]:
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     large_object,
     repeated_payload,
+    named_by_items,
     object_columns,
 )

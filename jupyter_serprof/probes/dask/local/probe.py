@@ -20,6 +20,7 @@ from jupyter_serprof.objects.ask import kind_module, kind_name
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask.local import lanes
 from jupyter_serprof.probes.dask.local.columns import Failed, Log
+from jupyter_serprof.probes.dask.local.naming import complete_names, naming_places
 from jupyter_serprof.probes.dask.local.processes import Roads, is_local, with_clocks
 from jupyter_serprof.probes.dask.local.tables import add_facts
 from jupyter_serprof.probes.dask.local.threads import note_end, note_start, tell_ready
@@ -172,7 +173,7 @@ class DaskLocalProbe(Probe):
         key = lambda _, args, __, result: Failed(args[0]) if result[2] else args[0]  # noqa: E731
         task = Place("dask.local:execute_task", "dask.execute", "dask.task", after=key)
         wait = Place("dask.local:queue_get", "dask.wait", "dask.queue")
-        return [*client_places(), *scheduler_places(), task, wait]
+        return [*client_places(), *naming_places(), *scheduler_places(), task, wait]
 
     def arm(self, recorder: Recorder) -> None:
         """Listen; what comes with each task is kept in columns instead of on the page."""
@@ -208,6 +209,7 @@ class DaskLocalProbe(Probe):
     def refine(self, run: Page) -> None:
         """Add the tasks, their lanes, the computations and their tables."""
         lanes.complete_steps(run)
+        complete_names(run.drafts)
         if not self._logs:
             return
         tell_ready(run.drafts, lanes.GETS[0], self._logs["dask.task"].tracks)
