@@ -3,6 +3,7 @@
 What an option itself may be (a name, a number, a range) is said where it is parsed.
 """
 
+import re
 from typing import NamedTuple
 
 from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF, Options, Syntax
@@ -12,54 +13,47 @@ from jupyter_serprof.model import UsageError
 class Exclusion(NamedTuple):
     """Options of which each is refused with any of the others, or (``is_needed``) without them."""
 
-    flags: tuple[str, ...]
-    others: tuple[str, ...]
+    flags: list[str]
+    others: list[str]
     sentence: str
     is_needed: bool = False
 
 
+_TABLE = """\
+--objects with --repeat --transports --sweep --detail --blame --try --compare
+{flag} looks at what is there, nothing runs that {other} could be about.
+Write %{magic} {flag} {code}
+
+--sweep with --compare --fail-above
+{flag} does not go with {other}. Store the sweep with -o now, and compare it later:
+sp.compare(before, after)
+
+--sweep with --blame --try
+{flag} does not go with {other}, which is about one size.
+Choose one: {name} = {high}, then: %{magic} {other} {code}
+
+--fail-above without --compare
+{flag} needs something to compare with:
+%{magic} --compare before.serprof.json {flag} {fail_above} CODE
+
+--private without --save
+{flag} is about a file: %{magic} {flag} --save run.serprof.json CODE
+
+--blame --try with --repeat --transports --compare
+{flag} looks into one run, and {other} makes many. Write %{magic} {flag} {code}
+
+--try with --blame
+{flag} and {other} are two runs. Write %{magic} {flag} {code}"""
+
+
+def _rule(told: str) -> Exclusion:
+    head, *sentence = told.splitlines()
+    flags, word, others = re.split(" (with|without) ", head)
+    return Exclusion(flags.split(), others.split(), " ".join(sentence), word == "without")
+
+
 #: The first rule that is broken is told.
-RULES = (
-    Exclusion(
-        ("--objects",),
-        ("--repeat", "--transports", "--sweep", "--detail", "--blame", "--try", "--compare"),
-        "{flag} looks at what is there, nothing runs that {other} could be about. "
-        "Write %{magic} {flag} {code}",
-    ),
-    Exclusion(
-        ("--sweep",),
-        ("--compare", "--fail-above"),
-        "{flag} does not go with {other}. Store the sweep with -o now, and compare it later: "
-        "sp.compare(before, after)",
-    ),
-    Exclusion(
-        ("--sweep",),
-        ("--blame", "--try"),
-        "{flag} does not go with {other}, which is about one size. "
-        "Choose one: {name} = {high}, then: %{magic} {other} {code}",
-    ),
-    Exclusion(
-        ("--fail-above",),
-        ("--compare",),
-        "{flag} needs something to compare with: "
-        "%{magic} --compare before.serprof.json {flag} {fail_above} CODE",
-        is_needed=True,
-    ),
-    Exclusion(
-        ("--private",),
-        ("--save",),
-        "{flag} is about a file: %{magic} {flag} --save run.serprof.json CODE",
-        is_needed=True,
-    ),
-    Exclusion(
-        ("--blame", "--try"),
-        ("--repeat", "--transports", "--compare"),
-        "{flag} looks into one run, and {other} makes many. Write %{magic} {flag} {code}",
-    ),
-    Exclusion(
-        ("--try",), ("--blame",), "{flag} and {other} are two runs. Write %{magic} {flag} {code}"
-    ),
-)
+RULES = [*map(_rule, _TABLE.split("\n\n"))]
 #: What a statement cannot have.
 EXPRESSION_ONLY = {
     SERPROF.magic: ("--sweep", "--transports", "--objects"),
