@@ -43,7 +43,7 @@ class Watcher:
     def __call__(self, facts: LiveFacts) -> None:
         self.heard += f"{facts}\n"
         if not self.said and all(word in f"{facts}\n" for word in self._words):
-            self.said = str(facts)
+            self.said, self.guessed = str(facts), facts.guessed
             threading.Thread(target=self._then).start()
 
 

@@ -122,6 +122,8 @@ def test_a_state_of_tasks_is_told(gate: Path, words: str) -> None:
     ray.cancel(big)
     assert "63 CPU" not in watcher.said
     assert "process" not in words or " CPU free" not in watcher.heard
+    # Of what runs longer than all before it nobody foresees the end.
+    assert "as long" not in words or watcher.guessed == 1.0
     assert watcher.said
 
 

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from itertools import chain, islice
 from math import inf
@@ -226,12 +226,12 @@ def _starting(wanted: set[str]) -> tuple[str, float]:
 
             made = importlib.import_module("ray.core.generated.runtime_env_agent_pb2")
             headers = tokens.get_auth_headers_if_auth_enabled({})
-            line = HTTPConnection(*address, timeout=_SOON_S)
-            line.request("POST", "/get_runtime_envs_info", b"", headers)
-            try:
-                answer = line.getresponse().read()
-            except TimeoutError:
-                return making, 0.0
+            with closing(HTTPConnection(*address, timeout=_SOON_S)) as line:
+                line.request("POST", "/get_runtime_envs_info", b"", headers)
+                try:
+                    answer = line.getresponse().read()
+                except TimeoutError:
+                    return making, 0.0
             states += made.GetRuntimeEnvsInfoReply.FromString(answer).runtime_env_states
     known = [one for one in states if one.runtime_env in wanted]
     if not known:
