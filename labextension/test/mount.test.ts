@@ -39,10 +39,11 @@ describe("a trace", () => {
     const parts = [...(root.querySelector(".jsp-head")?.children ?? [])];
     expect(parts.map((node) => node.className)).toEqual([
       "jsp-headline",
+      "jsp-summary",
       "jsp-remedy",
       "jsp-facts",
     ]);
-    expect(parts[2]?.textContent).toBe("named 99.2 %2 workers busy");
+    expect(parts[3]?.textContent).toBe("named 99.2 %2 workers busy");
     expect(root.textContent).not.toContain("ray 2.60.0");
     view?.destroy();
     expect(draw(trace, { view: "details" }).textContent).toContain("ray 2.60.0");

@@ -24,10 +24,10 @@ _FRESH_LINE, _OVER = "\r\x1b[K", "reading what was measured"
 #: A kernel that dies, and a page that is loaded anew, leave the last line for ever, also in the
 #: file: for six seconds styles (lab.css, or these) hide that it is old, and show its Stop.
 _NEWS = "<style>@keyframes s0{0%,to{visibility:hidden}}.jsp-live i{animation:s0 6s}</style>"
-#: The top of a picture: its headline, facts, tools and summary bar.
+#: The top of a picture: its headline, summary bar, facts and tools.
 _TOP = (
-    '<div class="jsp-root jsp-live"><div class="jsp-headline">{}</div><div class="jsp-facts">{}'
-    '<i> (no news since)</i></div><div class="jsp-bar-row">{}</div>{}</div>'
+    '<div class="jsp-root jsp-live"><div class="jsp-headline">{}</div>{}<div class="jsp-facts">{}'
+    '<i> (no news since)</i></div><div class="jsp-bar-row">{}</div></div>'
 )
 #: JupyterLab and Notebook 7 run a command for a click; a kernel that waits answers no comm.
 _STOP = "kernelmenu:interrupt"
@@ -193,5 +193,5 @@ def _line(facts: LiveFacts, line: str) -> dict[str, str]:
     done = None if facts.share is None else round(100 * facts.share)
     bar = _NO_BAR if done is None else _BAR.format(done, done, family_color("execute"))
     stop = _NEWS if front_end() != "jupyter" else _BUTTON * (not facts.is_over)
-    top = _TOP.format(escape(head), escape(more), stop, bar)
+    top = _TOP.format(escape(head), bar, escape(more), stop)
     return {"text/plain": line, "text/html": top}

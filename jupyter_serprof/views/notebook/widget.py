@@ -97,7 +97,8 @@ def widget_classes() -> dict[str, Any]:
 
         def __init__(self, doc: Trace | Sweep, *, view: str | None, stop: str) -> None:
             self._said = text(doc, view=view)
-            super().__init__(document=_encoded(doc), view=view or "", stop=stop)
+            room = {"min_height": "155px"}  # of the line, until it is drawn
+            super().__init__(document=_encoded(doc), view=view or "", stop=stop, layout=room)
 
         def show(self, doc: Trace | Sweep) -> None:
             self._said = text(doc, view=self.view or None)

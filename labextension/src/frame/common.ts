@@ -5,12 +5,15 @@ import { element } from "../kit/dom";
 import { waterfall } from "../waterfall/waterfall";
 import { detailsOf } from "./facts";
 import { findingsView, withFinding } from "./findings";
+import { isOfTime } from "./head";
 import { entry, type Provider, type ViewSet } from "./part";
 import { sweepTable, traceTable } from "./table";
 
 const waterfallOf: Provider = (doc) =>
   doc.format === "serprof.trace" && hasWaterfall(doc)
-    ? entry("waterfall", "Waterfall", (stage) => withFinding(waterfall(doc, stage), doc, stage))
+    ? entry("waterfall", "Waterfall", (stage) =>
+        withFinding(waterfall(doc, stage, !isOfTime(doc)), doc, stage),
+      )
     : [];
 
 const tableOf: Provider = (doc) =>

@@ -1,10 +1,11 @@
 /** The headline sentence, the remedy and the line of facts: what is read first; and what is last. */
 
-import { hasWaterfall, type SerprofDocument } from "../document/document";
+import { type DrawnTrace, hasWaterfall, type SerprofDocument } from "../document/document";
 import { count, moment } from "../document/format";
 import type { Host } from "../document/host";
 import { fileName, pictureOf, saveFile } from "../kit/clip";
 import { button, coded, element, having } from "../kit/dom";
+import { summaryBar } from "../waterfall/waterfall";
 import { firstRemedy } from "./findings";
 
 /** How busy the workers were, what is compared: one line. */
@@ -15,8 +16,13 @@ export function head(doc: SerprofDocument, host: Host): HTMLElement {
   const said = factsOf(doc).map((fact) => element("span", "", ...coded(fact)));
   const facts = said.length > 0 ? element("p", "jsp-facts", ...said.slice(0, FACTS_ABOVE)) : null;
   const first = firstRemedy(doc.findings ?? [], host);
-  return element("div", "jsp-head", headline, outcome(doc), first, facts, warning(doc));
+  const bar = isOfTime(doc) ? summaryBar(doc) : null;
+  return element("div", "jsp-head", headline, bar, outcome(doc), first, facts, warning(doc));
 }
+
+/** Whether its headline tells of the waterfall: then the summary bar is below that, as it grew. */
+export const isOfTime = (doc: SerprofDocument): doc is DrawnTrace =>
+  doc.format === "serprof.trace" && hasWaterfall(doc) && !doc.anatomies?.length && !doc.comparison;
 
 /** How good the numbers are, and facts that need not be read first: in a view of their own. */
 export function sentencesOf(doc: SerprofDocument): string[] {

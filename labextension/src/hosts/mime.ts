@@ -14,12 +14,23 @@ import { type Carried, preferences } from "./preferences";
 import { keepKeys } from "./shortcuts";
 import { steadily } from "./steady";
 
+const FEW = viewSet([], [lanesOf]);
+let views: ViewSet = FEW;
+/** What only some documents need, there before an experiment ends: its picture comes at once. */
+const all = Promise.all(
+  [
+    async () => [(await import("../compare/view")).comparisonOf],
+    async () => [(await import("../blame/view")).anatomyOf],
+    async () => (await import("../sweep/views")).SWEEPS,
+  ].map((load: () => Promise<ViewSet>) => load().catch(() => [])),
+).then((sets) => {
+  views = viewSet(sets.flat(), [lanesOf]);
+});
 const PRESSED = "a, button, input, select, summary, [role=button]";
 
 class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   #view: View | null = null;
   #data: Carried = {};
-  #views: ViewSet = [];
   readonly #releaseKeys = keepKeys();
 
   constructor() {
@@ -34,10 +45,13 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
     const carried: unknown = data[MIME_TYPE];
     const value = typeof carried === "string" ? parsed(carried) : carried;
     this.#data = data;
-    const views = await viewsOf(value);
-    // Meanwhile another one may have come, or the output be gone.
-    if (this.#data !== data || this.isDisposed) {
-      return;
+    const { anatomies, comparison, format } = Object(value) as Record<string, unknown>;
+    if (views === FEW && (anatomies || comparison || format === "serprof.sweep")) {
+      await all;
+      // Meanwhile another one may have come, or the output be gone.
+      if (this.#data !== data || this.isDisposed) {
+        return;
+      }
     }
     const asked: unknown = model.metadata[MIME_TYPE];
     const view = (isObject(asked) && textOf(asked.view)) || preferences.view;
@@ -49,12 +63,10 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
       this.#view?.destroy();
       this.#view = mountWith(views)(this.node, value, { view, ...pages });
     };
-    const isSame = views.every((view, at) => view === this.#views[at]);
-    this.#views = views;
     if (this.#view === null) {
       begin();
     } else {
-      steadily(this.node, () => (isSame ? this.#view?.update(value) : begin()));
+      steadily(this.node, begin);
     }
     tellText(this.node, plainText(data));
   }
@@ -67,22 +79,6 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
     this.#view = null;
     super.dispose();
   }
-}
-
-/** Views that only some documents have are loaded with the first of these. */
-async function viewsOf(doc: unknown): Promise<ViewSet> {
-  const { anatomies, comparison, format } = Object(doc) as Record<string, unknown>;
-  // One that cannot be loaded, as the server is gone, is missed; the others draw.
-  const loaded = (isNeeded: unknown, load: () => Promise<ViewSet>) =>
-    isNeeded ? load().catch(() => []) : [];
-  const [changes, parts, sweeps] = await Promise.all([
-    loaded(comparison, async () => [(await import("../compare/view")).comparisonOf]),
-    loaded(Array.isArray(anatomies) && anatomies[0], async () => [
-      (await import("../blame/view")).anatomyOf,
-    ]),
-    loaded(format === "serprof.sweep", async () => (await import("../sweep/views")).SWEEPS),
-  ]);
-  return viewSet([...changes, ...parts, ...sweeps], [lanesOf]);
 }
 
 /** Enter and Space press the focused button; the notebook would begin to edit the cell instead. */

@@ -146,10 +146,7 @@ export async function saveProfile(profile: Profile, kind: ExportKind): Promise<v
   saveFile({}, fileName(profile.title, `.serprof.${kind}`), blob);
 }
 
-async function choose<P extends Compared>(
-  title: string,
-  profiles: readonly P[],
-): Promise<P | null> {
+async function choose<P extends Compared>(title: string, profiles: readonly P[]) {
   if (profiles.length < 2) {
     return profiles[0] ?? null;
   }

@@ -46,11 +46,7 @@ export async function comparedFile(app: JupyterFrontEnd, path: string): Promise<
   return { title: name, about: "", document: parsed(String(content)), output: {}, file };
 }
 
-export async function openComparison(
-  app: JupyterFrontEnd,
-  before: Compared,
-  after: Compared,
-): Promise<void> {
+export async function openComparison(app: JupyterFrontEnd, before: Compared, after: Compared) {
   const content = new ComparisonWidget(before, after);
   const area = new MainAreaWidget({ content });
   area.title.label = `${before.title} ↔ ${after.title}`;

@@ -24,7 +24,7 @@ import {
   stageOf,
 } from "./rows";
 
-export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">): Part {
+export function waterfall(trace: DrawnTrace, shared: Shared, hasBar = true): Part {
   const refresh = (): void => {
     showRows(entries);
     fitColumns(node);
@@ -41,9 +41,7 @@ export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">):
   const node = element(
     "section",
     "jsp-waterfall",
-    nodes.length > 0
-      ? summaryBar(trace, nodes)
-      : element("p", "jsp-note", "No stage was recorded: nothing that is watched took any time."),
+    hasBar ? summaryBar(trace) : null,
     element("div", "jsp-rows", table(scene, nodes, entries), path.node),
     legend(trace),
   );
@@ -65,8 +63,11 @@ function childrenIn(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">): Child
   };
 }
 
-function summaryBar(trace: DrawnTrace, nodes: readonly Node[]): HTMLElement {
-  const wall = trace.wall_ns || 1;
+export function summaryBar(trace: DrawnTrace): HTMLElement {
+  const [nodes, wall] = [outlineOf(trace), trace.wall_ns || 1];
+  if (nodes.length === 0) {
+    return element("p", "jsp-note", "No stage was recorded: nothing watched took any time.");
+  }
   const parts = stagesIn(nodes)
     .filter((node) => ownOf(node) > 0)
     .map((node) => {

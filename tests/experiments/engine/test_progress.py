@@ -3,11 +3,9 @@
 import json
 import pickle
 from collections.abc import Callable
-from functools import partial
 from unittest.mock import Mock
 
 import pytest
-from made_runs import repeats_of
 
 from jupyter_serprof.capture.recorder import active_recorders
 from jupyter_serprof.experiments.engine.experiment import Telling, run
@@ -147,14 +145,3 @@ def test_the_time_of_drawing_is_not_taken_from_the_runs(
     quiet, drawn = run(RoundTrip([1])), run(RoundTrip([1]), lambda _: clock.advance_ms(500))
 
     assert len(quiet.points) == len(drawn.points)
-
-
-def test_repeats_grow_and_are_quiet_when_short(clock: TickClock) -> None:
-    told: list[int] = []
-
-    for each_ms, count in ((40, 10), (300, 4)):
-        repeats = repeats_of(partial(clock.advance_ms, each_ms), count)
-        run(repeats, lambda sweep: told.append(len(sweep.points)))
-        told.append(-count)
-
-    assert told == [-10, 3, 4, -4]
