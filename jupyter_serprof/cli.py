@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -32,33 +33,8 @@ _REFUSED = {
     " sp.try_remedies(value) in the program",
     "sweep": "makes a value of many sizes: sp.sweep(make, sizes) in the program",
 }
-_DESCRIPTION = """\
-See where the serialization time of a program or of a statement goes, without a notebook.
-
-    serprof --save run.serprof.json script.py --its arguments
-    serprof -m package.module --its arguments
-    serprof --repeat 15 --save before.serprof.json script.py
-    serprof --compare old.py new.py --the arguments --of both
-    python -m jupyter_serprof -s "import pickle" "pickle.dumps(list(range(10**6)))"
-    python -m jupyter_serprof -s "import numpy as np; a = np.ones(10**7)" a
-    python -m jupyter_serprof --repeat 15 --save before.serprof.json -s SETUP STATEMENT
-    python -m jupyter_serprof --compare before.serprof.json --fail-above 10% -s SETUP STATEMENT
-
-An expression that serializes nothing makes the round trip through every transport."""
-_EPILOG = """\
-Options stand before a program. It runs as it would without, its exit code is ours, and what is
-shown goes to stderr. With --repeat or --compare it runs in a process of its own each time, which
-begins anew; two programs run in turns. Only the first run of a program is heard on stdout, and one
-that ends with another exit code than 0 ends the command with it. What follows is about statements.
-
-Several statements are lines of one program, as with timeit. The exit code is 0; 1 if the statement
-raised, or got slower by more than --fail-above; 2 if the command cannot be understood, or there is
-nothing to compare with; 130 after Ctrl-C. Where it is unknown whether it got slower by more than
---fail-above, the exit code is 0, and a line on stderr says so: "cannot tell ...".
-
-Slower is the wall time; or a stage of a tenth of it or more, if what it lost at least is half of
-what --fail-above allows the wall time. Against a file it also
-has to exceed what the machine itself lost, in fixed work that --repeat puts between the runs."""
+_HELP = files("jupyter_serprof").joinpath("cli.txt").read_text("utf-8").rstrip()
+_DESCRIPTION, _EPILOG = _HELP.split("\n\nOptions\n\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from io import StringIO
 from typing import NamedTuple, TypeVar
 
@@ -134,10 +135,10 @@ class Syntax(NamedTuple):
 
 
 _MOST_REPEATS = 1000
-_FIRST = """
+_FIRST = """\
     -o NAME            store the document in the variable NAME
     --name TEXT        what the document calls the run, instead of its code"""
-_LAST = """
+_LAST = """\
     --save FILE        write x.serprof.json (also as: x), x.html, x.png, x.svg, x.md, x.csv
                        or x.trace.json (opens in Perfetto and speedscope); again: each
     --private          with --save: leave all names out (SERPROF_PRIVATE=1: always)
@@ -145,50 +146,13 @@ _LAST = """
     --fail-above PERCENT with --compare: raise if it got slower by more
     -q                 show nothing (for use with -o or --save)
     -h                 show this"""
-_SERPROF = f"""\
-See where serialization time goes.
-
-    %serprof ray.get(ray.put(a))    run the code, show where its serialization time went
-    %serprof a                      a value: its round trip through pickle, cloudpickle and Ray
-    %%serprof                       the same for a whole cell
-
-The value of the code is not returned; write %serprof y = f(x) to keep it.
-
-Options, before the code:{_FIRST}
-    --repeat N         run once cold and N times warm (not with %%serprof)
-    --transports LIST  round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
-                       dask,dask-scatter,arrow,lz4,zstd; or all
-    --sweep n=FROM:TO:COUNT the same for many sizes: --sweep n=1e3:1e8:12 np.ones(int(n)); code that
-                       serializes is timed as it is, a value makes the round trip
-    --detail           tell wait, pull and map of ray.get apart (two more calls each)
-    --blame            open the value (of a cell: the largest that crossed): the bytes of each part,
-                       and every part that cannot be pickled
-    --try              what would be faster: each remedy that applies to the value (of code:
-                       to what it sent), in 15 pairs, with its gain and equality
-    --objects          who holds what in Ray's object stores, and why: of all objects, or of those
-                       that the value of the code refers to{_LAST}"""
-_GRAPHSTAGES = f"""\
-See every stage of a Dask computation, from construction to gather.
-
-    %graphstages x.sum()            a Dask collection: persist it, wait for it, show every stage
-    %graphstages y = x.compute()    a statement: every Dask computation in it
-    %%graphstages                   the same for a whole cell, also with await
-    %graphstages                    alone: the Dask collections that there are
-
-What it persists is released when it is done; write %graphstages y = x.persist() to keep it.
-
-Options, before the code:{_FIRST}
-    --compute          compute the collection and gather it, instead of persist
-    --timeout SECONDS  give up waiting after so many seconds
-    --sweep n=FROM:TO:COUNT the same for many chunk sizes: --sweep chunk=100:4000:8 make(chunk)
-                       recommends one; a collection instead of code is cut anew for each
-    --repeat N         run once cold and N times warm, released between the runs
-    --detail           look closer, at the price of some time
-    --blame            open the objects that the graph embeds: the bytes of each part
-    --try              what would be faster: large objects in the graph as keys of their own, or
-                       scattered, in 15 pairs; runs the tasks in each{_LAST}"""
 _FLAG = re.compile(r"(?m)^    (-\S+) ?(\S*) +(.*(?:\n {23}.*)*)")
 _FIELDS = {"-o": "out", "-q": "quiet", "-h": "help", "--try": "try_"}
+
+
+def _help(file: str) -> str:
+    text = files("jupyter_serprof.magics").joinpath(file).read_text("utf-8")
+    return text.rstrip().format(first=_FIRST, last=_LAST)
 
 
 def _flags(text: str) -> dict[str, tuple[str, str, str]]:
@@ -201,6 +165,7 @@ def _field(flag: str) -> str:
 
 
 _INTO = "Put the code into a function f, then: "
+_SERPROF, _GRAPHSTAGES = _help("serprof.txt"), _help("graphstages.txt")
 SERPROF = Syntax(
     "serprof",
     _SERPROF,

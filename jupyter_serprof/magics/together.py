@@ -4,6 +4,7 @@ What an option itself may be (a name, a number, a range) is said where it is par
 """
 
 import re
+from importlib.resources import files
 from typing import NamedTuple
 
 from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF, Options, Syntax
@@ -19,31 +20,7 @@ class Exclusion(NamedTuple):
     is_needed: bool = False
 
 
-_TABLE = """\
---objects with --repeat --transports --sweep --detail --blame --try --compare
-{flag} looks at what is there, nothing runs that {other} could be about.
-Write %{magic} {flag} {code}
-
---sweep with --compare --fail-above
-{flag} does not go with {other}. Store the sweep with -o now, and compare it later:
-sp.compare(before, after)
-
---sweep with --blame --try
-{flag} does not go with {other}, which is about one size.
-Choose one: {name} = {high}, then: %{magic} {other} {code}
-
---fail-above without --compare
-{flag} needs something to compare with:
-%{magic} --compare before.serprof.json {flag} {fail_above} CODE
-
---private without --save
-{flag} is about a file: %{magic} {flag} --save run.serprof.json CODE
-
---blame --try with --repeat --transports --compare
-{flag} looks into one run, and {other} makes many. Write %{magic} {flag} {code}
-
---try with --blame
-{flag} and {other} are two runs. Write %{magic} {flag} {code}"""
+_TABLE = files("jupyter_serprof.magics").joinpath("together.txt").read_text("utf-8")
 
 
 def _rule(told: str) -> Exclusion:
