@@ -161,10 +161,11 @@ def serving(folder: Path, disabled: tuple[str, ...]) -> Iterator[str]:
 
 
 def stop(server: subprocess.Popen[bytes]) -> None:
-    """Stop a server; one that waits for a kernel that is just starting waits too long."""
+    """Stop a server; one that waits for a kernel that starts or sleeps waits too long."""
+    # Kernels that have lost their server end by themselves.
     server.terminate()
     try:
-        server.wait(timeout=20)
+        server.wait(timeout=5)
     except subprocess.TimeoutExpired:
         server.kill()
         server.wait()

@@ -161,12 +161,21 @@ class Screen:
         self.page.close()
         self.page = left
         self._watch()
-        self.page.evaluate(_OPEN, unquote(name))
+        self._open(unquote(name))
+        return self.page
+
+    def reopen(self, name: str) -> None:
+        """Close what is open in this JupyterLab, and open a file in it."""
+        self.page.evaluate(_CLEAR)
+        self.page.wait_for_function(_IS_CLEAR)
+        self._open(name)
+
+    def _open(self, name: str) -> None:
+        self.page.evaluate(_OPEN, name)
         try:
-            self.page.wait_for_function(_IS_OPEN, arg=unquote(name))
+            self.page.wait_for_function(_IS_OPEN, arg=name)
         except Error as error:
             pytest.fail(f"{name} is not in front: {self.page.evaluate(_SHOWN)} ({error})")
-        return self.page
 
     def open_notebook(self, jupyter: str, name: str) -> Page:
         """Open a notebook in Notebook 7."""

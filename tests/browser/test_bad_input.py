@@ -204,14 +204,14 @@ def test_a_file_of_50_mb_is_drawn(screen: Screen, jupyter: str, jupyter_root: Pa
     path.write_text(json.dumps({**wide(count), "spans": columns}), "utf-8")
     assert path.stat().st_size > 0.9 * HUGE_BYTES
 
-    screen.open_lab(jupyter, path.name, anew=True)
+    screen.open_lab(jupyter, path.name)
 
     lanes_of(screen)
     path.unlink()
 
 
 def test_an_output_of_50_mb_is_drawn(screen: Screen, jupyter: str) -> None:
-    page = screen.open_lab(jupyter, "live.ipynb", anew=True)
+    page = screen.open_lab(jupyter, "live.ipynb")
     page.locator(".jp-CodeCell").nth(1).wait_for()
     count = 1_200_000
 

@@ -90,7 +90,7 @@ def test_points_arrive_stop_keeps_them_and_the_saved_notebook_replays(
     assert MIME_TYPE in document
     assert WIDGET_VIEW not in path.read_text("utf-8")
     screen.command("notebook:shutdown-kernel")
-    screen.open_lab(jupyter, path.name, anew=True)
+    screen.reopen(path.name)
     slider = screen.drawn().first.get_by_role("slider", name="Size whose")
     before = page.locator(AT_SIZE).inner_text()
     slider.press("ArrowLeft")
