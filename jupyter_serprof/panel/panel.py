@@ -182,12 +182,12 @@ class Panel:
         left = 0 if self.runner.state == states.DONE else progress.left
         left_s = progress.left_s if self.runner.state in states.ACTIVE else None
         self.bar.max, self.bar.value = max(1, progress.done + left), progress.done
-        said = _far(progress.done, left, left_s)
+        said = _far(progress.done, left, left_s, progress.what)
         self.status.value = f"{_STATES[self.runner.state]} {said}"
 
 
-def _far(done: int, left: int, left_s: float | None) -> str:
-    words = [f"{left} left"] if left else []
+def _far(done: int, left: int, left_s: float | None, what: str) -> str:
+    words = [what.lower() or f"{left} left"] if left else []
     if left and left_s is not None:
         words.append(f"about {format_ns(left_s * 1e9)} to go")
     return ", ".join([counted(done, "point"), *words])

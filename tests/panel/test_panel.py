@@ -75,7 +75,7 @@ class Points:
 
     @property
     def progress(self) -> Any:
-        return SimpleNamespace(done=self.done, left=self.count - self.done, left_s=2.0)
+        return SimpleNamespace(done=self.done, left=self.count - self.done, left_s=2.0, what="")
 
 
 @dataclass

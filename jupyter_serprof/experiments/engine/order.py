@@ -144,6 +144,11 @@ class Budget:
         """What is left, s; infinite without a limit."""
         return math.inf if self.total_s is None else max(0.0, self.total_s - self.used_s)
 
+    @property
+    def what(self) -> str:
+        """Why not all runs will be made, as a title of what is."""
+        return f"As many as fit into {format_fixed(self.total_s or 0, 0)} s of measuring"
+
     def problem(self, cost_s: float | None) -> str:
         """Return why a step is skipped that will take so long; "" if it fits or is unknown."""
         if cost_s is None or cost_s < self.left_s:
@@ -195,6 +200,11 @@ class PassPlan:
     is_running: bool = field(default=False, init=False)
 
     @property
+    def most(self) -> int:
+        """How many warm passes there will be at most."""
+        return self.repeat or SIZES.most
+
+    @property
     def sure(self) -> int:
         """How many warm passes there will be at least, if the time suffices."""
         return self.repeat or SIZES.fewest
@@ -205,7 +215,7 @@ class PassPlan:
             return False
         if self.number < self.sure:
             return True
-        if self.repeat is not None or self.number >= SIZES.most:
+        if self.number >= self.most:
             return False
         # Half of the time is kept: the estimate is one, and more may follow the last pass.
         return cost_s() < self.budget.left_s / 2
@@ -214,7 +224,7 @@ class PassPlan:
         """Return how many more passes will come, if one takes so long, after the latest one."""
         count = max(0, self.sure - self.number)
         left_s = self.budget.left_s - spent_s - count * once_s
-        while self.repeat is None and self.number + count < SIZES.most and once_s < left_s / 2:
+        while self.number + count < self.most and once_s < left_s / 2:
             count, left_s = count + 1, left_s - once_s
         return count
 

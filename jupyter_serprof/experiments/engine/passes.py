@@ -159,13 +159,20 @@ class PassSweep:
     @property
     def progress(self) -> Progress:
         """How far it is; may be asked at any time, also from another thread."""
-        visits = self._planned()
-        # Of sizes that were not measured yet only the least is known.
-        left_s = self._visits_s(visits) if self._passes.number > 0 else None
-        if left_s is not None:
-            left_s = min(left_s, self._passes.budget.left_s)
-        left = sum(len(visit.keys) for visit in visits)
-        return Progress(self._record.point_count, left, left_s, self._bound, is_alike=False)
+        passes, budget, number = self._passes, self._passes.budget, max(0, self._passes.number)
+        visits, again = self._planned()
+        runs, more = (sum(len(visit.keys) for visit in each) for each in (visits, again))
+        left = 0 if self.is_done else runs + more * (passes.most - number)
+        spent_s, once_s = self._visits_s(visits) or 0.0, self._visits_s(again) or 0.0
+        count = passes.left_after(spent_s, once_s)
+        all_s = spent_s + count * once_s
+        done, bound, out = self._record.point_count, self._bound, len(self._record.left_out)
+        what = f"{out} of {len(self._record.parameters)} sizes left out" * bool(left and out)
+        if not number:  # Of sizes that were not measured yet only the least is known.
+            return Progress(done, left, None, bound, is_alike=False, what=what)
+        if left and (number + count < passes.most or all_s > budget.left_s):
+            what = budget.what
+        return Progress(done, left, min(all_s, budget.left_s), bound, is_alike=False, what=what)
 
     def _run_all(self) -> Steps:
         __tracebackhide__ = True
@@ -201,15 +208,13 @@ class PassSweep:
         again = [Visit(0, at, keys) for at, keys in self._record.open_keys().items()]
         return bool(again) and self._passes.follows(lambda: self._visits_s(again) or 0.0)
 
-    def _planned(self) -> list[Visit]:
+    def _planned(self) -> tuple[list[Visit], list[Visit]]:
         if self._passes.number < 0:
             every = [Visit(0, at, self._keys) for at in self._record.parameters]
-            return every * self._passes.left_after(0.0, 0.0)
+            return every, every
         visits = [Visit(v.number, v.parameter, list(v.keys)) for v in list(self._visits)]
         keys = self._record.open_keys()
         if self._passes.number == 0:
             for visit in visits:
                 keys[visit.parameter] = [*keys.get(visit.parameter, ()), *visit.keys]
-        again = [Visit(1, at, keys[at]) for at in keys]
-        spent_s, once_s = self._visits_s(visits) or 0.0, self._visits_s(again) or 0.0
-        return visits + again * self._passes.left_after(spent_s, once_s)
+        return visits, [Visit(1, at, keys[at]) for at in keys]

@@ -68,7 +68,9 @@ class CodeTryout:
         """How far the trials of all values are."""
         of_each = [tryout.progress for _, tryout in self._tryouts]
         done, left = sum(one.done for one in of_each), sum(one.left for one in of_each)
-        return Progress(done, left, what=TRYING)
+        at = sum(each.is_done for _, each in self._tryouts) + 1
+        of = f", object {at} of {len(self._tryouts)}" if len(self._tryouts) > 1 else ""
+        return Progress(done, left, what=f"{TRYING}{of}")
 
     @property
     def document(self) -> Trace:

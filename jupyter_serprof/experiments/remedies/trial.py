@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
-from statistics import fmean
 
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
@@ -183,14 +181,18 @@ class Trials:
     @property
     def progress(self) -> Progress:
         """How far it is: all pairs of each remedy will come, as long as the budget lasts."""
-        begun = [one for one, _ in self._found or () if not (self.is_done or one.is_over)]
-        done, made = count_points(self._begun_trials), count_points(begun)
-        all_left = (1 + 2 * self._most) * len(begun) - made + (made > 0 or not done) * bool(begun)
-        walls = [trip.wall_ns for each in self._begun_trials for trip in chain(*each.trips)]
-        if not walls:
-            return Progress(done, all_left, what=TRYING)
-        left = min(all_left, max(1, int((self._budget.total_s or 0) * 1e9 / fmean(walls)) - done))
-        return Progress(done, left, left * self._budget.used_s / done, what=TRYING)
+        found = [one for one, _ in self._found or () if not (self.is_done or one.reason)]
+        done, budget = count_points(self._begun_trials), self._budget
+        left = max(0, (1 + 2 * self._most) * len(found) + 1 - done) if found else 0
+        if done <= 1 + len(self._begun_trials):  # cold trips only
+            return Progress(done, left, what=TRYING)
+        coming = [one for one in found if not one.is_over]
+        runs = max(0, (1 + 2 * self._most) * len(coming) - count_points(coming))
+        all_s = runs * budget.used_s / done
+        is_cut = any(one.is_over and one.pairs < self._most for one in found)
+        is_short = is_cut or all_s > budget.left_s
+        what = f"{TRYING}, {budget.what.lower()}" if is_short else TRYING
+        return Progress(done, left, min(all_s, budget.left_s), what=what)
 
     @property
     def document(self) -> Sweep:

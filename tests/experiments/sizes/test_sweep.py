@@ -313,11 +313,16 @@ def test_sizes_beyond_the_memory_are_left_out_before_they_are_made(
     assert runner.progress.bound.startswith("sizes up to 267 kB fit")
 
 
-@pytest.mark.parametrize(("repeat", "total"), [(2, 18), (None, 36)])
-def test_progress_counts_down(ways: Ways, repeat: int | None, total: int) -> None:
-    """Done, left and, once each size was measured, the time that is left, at any moment."""
-    ways.add("a")
-    ways.add("b")
+@pytest.mark.parametrize(
+    ("repeat", "each_ms", "total", "made"),
+    [(2, 2.0, 18, 18), (None, 2.0, 36, 36), (None, 1500.0, 36, 30), (None, 4000.0, 36, 14)],
+)
+def test_progress_counts_down(
+    ways: Ways, repeat: int | None, each_ms: float, total: int, made: int
+) -> None:
+    """Done of one total and, once each size was measured, the time that is left, at any moment."""
+    ways.add("a", each_ms)
+    ways.add("b", each_ms)
     runner = of_bytes(repeat=repeat)
     seen = [runner.progress]
     runner_done: list[int] = []
@@ -330,9 +335,11 @@ def test_progress_counts_down(ways: Ways, repeat: int | None, total: int) -> Non
     seen.append(runner.progress)
 
     assert (seen[0].done, seen[0].left, seen[0].left_s) == (0, total, None)
-    assert all(p.done + p.left in (total, total - 1) for p in seen[6:])
-    assert (seen[-1].done, seen[-1].left, seen[-1].left_s) == (total, 0, 0.0)
+    assert {p.done + p.left for p in seen[:made]} == {total}
+    assert (seen[-1].done, seen[-1].left, seen[-1].left_s) == (made, 0, 0.0)
     assert [p.left_s is None for p in (seen[1], seen[-5])] == [True, False]
+    short = "As many as fit into 60 s of measuring" if made < total else ""
+    assert seen[-5].what == short
     assert runner_done[0] == 1
 
 
