@@ -1,5 +1,6 @@
 """The line that is shown while something runs: how large, of which, and in a terminal."""
 
+import _thread
 import json
 import sys
 from dataclasses import replace
@@ -95,6 +96,25 @@ def test_how_to_stop_it_stands_beside_the_line(
     ]
     button = 'data-commandlinker-command="kernelmenu:interrupt"'
     assert [button in data.get("text/html", "") for data in shown] == [not how, not how, False]
+
+
+def test_how_long_is_read_is_told_until_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, live = StringIO(), Live()
+    monkeypatch.setattr(live_module, "_STAYS_S", 0.002)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    before = _thread._count()
+
+    live.tell(FACTS)
+    live.tell(replace(FACTS, is_over=True))
+    while terminal.getvalue().count("reading what was measured, 0.0 s") < 2:
+        assert _thread._count() == before + 1
+    live.close()
+
+    while _thread._count() > before:  # a test that hangs is red
+        pass
+    assert terminal.getvalue().endswith("reading what was measured, 0.0 s\r\x1b[K")
 
 
 def test_in_a_terminal_one_line_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
+from _thread import start_new_thread
+from contextvars import copy_context
 from dataclasses import replace
 from html import escape
 from threading import RLock
@@ -79,12 +82,13 @@ class Live:
             is_late = facts.is_over and self not in _SHOWN  # nothing was shown before
             if self._is_over or is_late or set(_SHOWN) - {self}:
                 return
-            if self._widget is not None:
-                self._widget.told = _OVER if facts.is_over else _said(facts)
-            elif facts.is_over and self._name:
+            if facts.is_over and self._name and self._widget is None:
                 self.close()
-            elif facts.is_over and self._handle is not None:
-                self._put(_line(facts, _OVER))
+            elif facts.is_over:
+                self._read(facts, _OVER)
+                start_new_thread(copy_context().run, (self._read_on, facts))
+            elif self._widget is not None:
+                self._widget.told = _said(facts)
             elif self._hooks is not None:
                 if self not in _SHOWN:
                     self._hooks.append(self._heard)
@@ -96,7 +100,26 @@ class Live:
                 _SHOWN.add(self)
                 self._is_on_terminal = True
                 width = shutil.get_terminal_size().columns - 1
-                self._write(_OVER if facts.is_over else _said(facts)[:width])
+                self._write(_said(facts)[:width])
+
+    def _read(self, facts: LiveFacts, said: str) -> bool:
+        """Say that what was measured is read, until something else takes the place of the line."""
+        with self._lock:
+            if self._is_over or self._facts is not facts:
+                return False
+            if self._widget is not None:
+                self._widget.told = said
+            elif self._handle is not None:
+                self._put(_line(facts, said))
+            self._write(said)
+            return True
+
+    def _read_on(self, facts: LiveFacts) -> None:
+        since_s = time.monotonic()
+        while True:
+            time.sleep(_STAYS_S / 2)
+            if not self._read(facts, f"{_OVER}, {seconds_text(time.monotonic() - since_s)}"):
+                return
 
     def tell_first(self, facts: LiveFacts) -> None:
         """Show a line of what runs before more of it: neither its end nor its share is the last."""
