@@ -20,6 +20,7 @@ from distributed import Client, wait
 from distributed.protocol import pickle
 
 from clusters import seen
+from jupyter_serprof.analysis.spans import number
 from jupyter_serprof.api import record
 from jupyter_serprof.model import Trace
 from jupyter_serprof.probes.dask.cluster import load_agent
@@ -465,6 +466,11 @@ def test_results_and_inputs_have_their_bytes(dask_client: Client) -> None:
     _, trace = seen.recorded(moved)
 
     assert 2_000_000 <= (seen.row(trace, "dask.gather").size_bytes or 0) < 2_010_000
+    _, of_items = seen.recorded(lambda: dask_client.submit(list, range(999), pure=False).result())
+    gathers = [
+        [span for span in one.spans if span.stage == "dask.gather"] for one in (trace, of_items)
+    ]
+    assert [sum(number(span, "items") or 0 for span in each) for each in gathers] == [0, 999]
     assert 2_000_000 <= (seen.row(trace, "dask.transfer").size_bytes or 0) < 2_010_000
 
 

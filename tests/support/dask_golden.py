@@ -91,6 +91,7 @@ def run(  # noqa: PLR0913  (each is a threshold of some rule)
     threads: int = 2,
     gather: float = 5,
     gathered: int | None = 1_000,
+    items: int = 0,
     wall: float | None = None,
     tables: Sequence[Table] = (),
 ) -> Trace:
@@ -112,7 +113,10 @@ def run(  # noqa: PLR0913  (each is a threshold of some rule)
         ),
         ("dask.schedule.transitions", SCHEDULER, sent + optimize, schedule * 0.7, None, 6),
         ("dask.dispatch.encode", SCHEDULER, begun - encode, encode, dispatched),
-        ("dask.gather", CLIENT, begun + compute, gather, gathered, -1, {"computation": 0}),
+        (
+            *("dask.gather", CLIENT, begun + compute, gather, gathered, -1),
+            {"computation": 0, "items": items},
+        ),
     ]
     spans += [
         ("dask.execute", f"worker {at + 1}/thread 1", begun, compute) for at in range(threads)
@@ -548,7 +552,8 @@ DASK_SAMPLES: Mapping[str, Trace] = {
         graph=12_800_000,
         tables=[graph_table((f"frompandas-{HASH}", "pandas.DataFrame (400000, 2)", 6_400_132, 1))],
     ),
-    "lists are gathered": large_gather(gather=1_001, gathered=10**6),
+    "lists are gathered": large_gather(gather=1_001, gathered=10**6, items=1_000),
+    "a slow network": large_gather(gather=1_001, gathered=10**6, items=999),
     "many tasks use an array": embedded(32_000_000, "mysum", ARRAY, 100),
     "two tasks use a frame": embedded(32_000_000, "mysum", _FRAME, 2),
     "two tasks use a dict": embedded(32_000_000, "mysum", "dict", 2),

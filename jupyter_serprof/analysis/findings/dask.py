@@ -21,8 +21,8 @@ MANY_LAYERS, MAIN_FUNCTIONS = 1_000, 1_000
 SERIALIZE_SHARE, SERIALIZE_NS = 0.1, 50_000_000
 GC_SHARE, BOUND_SHARE, BOUND_NS = 0.1, 0.5, 100_000_000
 GATHER_SHARE, GATHERED_BYTES = 0.3, 1_000_000
-#: 15 lists of 1,000 lists took 3 s, as pickles 30 ms: so slow, and so long, is no network.
-ITEM_BYTES_PER_S, ITEMS_NS = 2_000_000, 1_000_000_000
+#: 15 lists of 1,000 lists took 3 s, as pickles 30 ms; an array is as slow in a slow network only.
+ITEM_BYTES_PER_S, MANY_ITEMS = 2_000_000, 1_000
 #: From the second share, of the wall time, on, what is repeated is worth a warning.
 REPEATED_SHARE, REPEATED_WALL_SHARE = 0.3, 0.1
 CODE_SHARE, CODE_NS = 0.3, 200_000_000
@@ -165,7 +165,8 @@ def large_gather(trace: Trace) -> Iterable[Finding]:
         spans = facts.spans_of(trace, row.stage)
         longest = max((trace.spans[index] for index in spans), key=lambda s: s.duration_ns)
         name, size_bytes = facts.computation_of(trace, longest), row.size_bytes or 0
-        is_slow = row.self_ns > max(ITEMS_NS, size_bytes / ITEM_BYTES_PER_S * 1e9)
+        items = sum(number(trace.spans[at], "items") or 0 for at in spans)
+        is_slow = items >= MANY_ITEMS and row.self_ns > size_bytes / ITEM_BYTES_PER_S * 1e9
         how = "item by item" if is_slow else "to the client"
         yield Finding(
             "dask.large-gather",
@@ -177,8 +178,8 @@ def large_gather(trace: Trace) -> Iterable[Finding]:
             * (not is_slow),
             spans=spans,
             because=f"{format_ns(row.self_ns)}{f', most for `{name}`' if name else ''}"
-            + "; each item of a list or dict is packed: an array, or `pickle.dumps(values)` in the "
-            "task, goes whole" * is_slow,
+            + f"; each of {format_count(items)} items is packed: an array, or "
+            "`pickle.dumps(values)` in the task, goes whole" * is_slow,
             share=share,
         )
 

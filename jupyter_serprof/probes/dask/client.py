@@ -19,6 +19,7 @@ from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.model.live import LiveFacts
+from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.walk import DASK_THREADS
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask import computations, stopped
@@ -163,6 +164,12 @@ def _graphs(expr: Any) -> list[Any]:  # noqa: ANN401
     return [part.hlg for part in [expr, *getattr(expr, "operands", ())] if hasattr(part, "hlg")]
 
 
+def _note_items(_: Any, __: Any, ___: Any, response: Any) -> int:  # noqa: ANN401
+    """Note how many items lists, dicts and the like have that came: each is packed by itself."""
+    values = ask.items_of(response.get("data"), _FEW_KEYS)
+    return sum(ask.length(value) or 0 for value in values)
+
+
 def client_places(note_frames: After) -> list[Place]:
     """Return the places of the client that are watched.
 
@@ -177,7 +184,7 @@ def client_places(note_frames: After) -> list[Place]:
         *[Place(path, _START, _START) for path in _STARTS],
         Place(_SYNC, "dask.wait", "dask.wait", {_START: _START}, failed=stopped.hush),
         Place(f"{module}as_completed.__next__", "dask.wait", "dask.wait"),
-        Place(f"{module}Client._gather_remote", "dask.gather", "dask.gather"),
+        Place(f"{module}Client._gather_remote", "dask.gather", "dask.gather", after=_note_items),
         Place(f"{module}Client._scatter", "dask.scatter", "dask.scatter"),
     ]
 
@@ -382,4 +389,5 @@ def _move_to_loop(run: Page) -> None:
     for draft in run.drafts:
         if draft.role in {"dask.gather", "dask.scatter"} and draft.lane != MAIN_LANE:
             draft.lane, draft.parent = LOOP_LANE, None
+            draft.details |= {"items": draft.extra} if draft.extra else {}
             run.lanes.setdefault(LOOP_LANE, Lane(LOOP_LANE, "client", 0))
