@@ -56,8 +56,25 @@ def test_an_expression_that_pickles_opens_what_it_pickled(shell: Shell, sent: st
     loads = [span for span in ran.trace.spans if span.stage == "pickle.loads"]
     assert len(loads) == sent.count("loads")  # none but its own
     table = Ran(shell, f"import numpy\nmodel['big'] = numpy.ones(9_999)\n%serprof --blame {sent}")
-    copied = "model was pickled in-band, 80.2 kB: the 80.0 kB told as out-of-band were copied, too"
+    copied = "model was pickled in-band: the 80.0 kB told as out-of-band were copied, too"
     assert copied in table.trace.anatomies[0].notes
+
+
+def test_what_a_call_packs_alone_is_told_by_its_own_name(shell: Shell) -> None:
+    """As `client.run(f, big)` of Dask packs its arguments."""
+    Ran(shell, "import pickle\nbig = list(range(9_999))")
+
+    [anatomy] = Ran(shell, "%serprof --blame pickle.dumps((big,))").trace.anatomies
+
+    assert anatomy.name == "big"
+
+
+def test_a_few_of_very_many_pickles_are_not_the_headline(shell: Shell) -> None:
+    said = Ran(shell, "import pickle\n%serprof --blame [pickle.dumps(str(k)) for k in range(999)]")
+
+    assert said.trace.summary
+    assert "when pickled" not in said.trace.summary.headline
+    assert said.trace.summary.facts[0].startswith("opened: the largest 3 of 999 pickles")
 
 
 @pytest.mark.parametrize(("rows", "is_cause"), [(1, True), (60_000, False)])

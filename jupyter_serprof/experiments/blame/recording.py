@@ -23,7 +23,14 @@ from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace
 from jupyter_serprof.model.units import counted, format_bytes, format_count, is_code, shortened
-from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, notebook_name
+from jupyter_serprof.objects.ask import (
+    attribute,
+    bases_of,
+    is_exactly,
+    kind_module,
+    kind_name,
+    notebook_name,
+)
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.probes.dask.graph.look import Found, graph_objects
@@ -154,7 +161,7 @@ class BlamingRecording(KeepingRecording):
             self._blamed = with_anatomies(trace, anatomies, notes)
             summary, sentence = self._blamed.summary, largest_sentence(anatomies)
             if summary and sentence and trace.outcome != "error":  # then it says what was refused
-                is_cause = bool(largest_sentence(anatomies, is_of_time=True))
+                is_cause = not said and bool(largest_sentence(anatomies, is_of_time=True))
                 facts = (*said, *[summary.headline] * is_cause, *summary.facts)
                 first = shortened(sentence) if is_cause else summary.headline
                 details = tuple(one for one in summary.details if one != sentence)
@@ -175,6 +182,8 @@ def crossed_anatomies(crossed: Sequence[Crossed], live: Told | None = None) -> l
     opened: dict[int, tuple[object, Crossed]] = {}
     for one in crossed:
         value = one.value if notebook_name(one.value) else one.holder
+        if is_exactly(value, (list, tuple)) and len(value) == 1:  # type: ignore[arg-type]  # sized
+            value = value[0] if notebook_name(value[0]) else value  # type: ignore[index]  # of a call
         opened.setdefault(id(value), (value, one))
     anatomies = anatomies_of([value for value, _ in opened.values()], live=live)
     least = _WORTH_SHARE * max((anatomy.total_bytes for anatomy in anatomies), default=0)
@@ -194,8 +203,7 @@ def _repeated(anatomy: Anatomy, crossed: Crossed) -> list[str]:
     total = crossed.total_bytes or count * anatomy.total_bytes
     about = "" if crossed.total_bytes else "about "
     often = f"{format_count(count)} times: {about}{format_bytes(total)} in all"
-    whole, apart = format_bytes(crossed.size_bytes), format_bytes(beside or 0)
-    copied = f"in-band, {whole}: the {apart} told as out-of-band were copied, too"
+    copied = f"in-band: the {format_bytes(beside or 0)} told as out-of-band were copied, too"
     is_copied = beside and crossed.now in _IN_BAND
     told = [often] * (count > 1) + [copied] * bool(is_copied)
     return [f"{anatomy.name} was pickled {words}" for words in told]
