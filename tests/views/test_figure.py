@@ -1,7 +1,8 @@
 """Pictures of documents: where things stand, what is touched, and what is not."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
 
 import pytest
@@ -31,18 +32,25 @@ from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet, Stro
 from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT, WAY_COLORS
 from jupyter_serprof.views.waterfall.table import table_of
 
-DOCUMENTS = {
-    "put and get": make_put_get(),
-    "empty": make_empty(),
-    "60 rows": make_many(60),
-    "long names": make_long_names(),
-    "round trip": make_sweep(),
-    "stages with parts": computation(),
-    "computations": several(3, "compute a name that somebody wrote without thought for the reader"),
-    "many computations": several(75),
-    "interrupted": replace(make_put_get(), outcome="interrupted", summary=None),
+LONG = "compute a name that somebody wrote without thought for the reader"
+#: Made by the test that looks at one: to collect them costs nothing.
+DOCUMENTS: dict[str, Callable[[], Trace | Sweep]] = {
+    "put and get": make_put_get,
+    "empty": make_empty,
+    "60 rows": partial(make_many, 60),
+    "long names": make_long_names,
+    "round trip": make_sweep,
+    "stages with parts": computation,
+    "computations": partial(several, 3, LONG),
+    "many computations": partial(several, 75),
+    "interrupted": lambda: replace(make_put_get(), outcome="interrupted", summary=None),
 }
-documents = pytest.mark.parametrize("doc", DOCUMENTS.values(), ids=DOCUMENTS.keys())
+documents = pytest.mark.parametrize("doc", DOCUMENTS, indirect=True)
+
+
+@pytest.fixture
+def doc(request: pytest.FixtureRequest) -> Trace | Sweep:
+    return DOCUMENTS[request.param]()
 
 
 @documents
