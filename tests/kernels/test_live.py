@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.samples import code_cell, write_notebook
 from kernels.conftest import Kernel
 
 from jupyter_serprof.model import from_document
@@ -128,3 +130,18 @@ def test_a_terminal_prints_the_end_only() -> None:
     assert said.count("Slow()") == 1
     assert "widgets False" in said
     assert "made for nobody" not in said
+
+
+def test_papermill_keeps_the_end_only(tmp_path: Path) -> None:
+    """It writes the notebook down while a cell runs: nobody looks, so there is no line in it."""
+    papermill = pytest.importorskip("papermill")
+    slow = "%serprof --repeat 2 (pickle.dumps([1]), time.sleep(1.2))"
+    cell = code_cell(f"%load_ext jupyter_serprof\nimport pickle, time\n{slow}")
+    read, written = tmp_path / "in.ipynb", tmp_path / "out.ipynb"
+    write_notebook(read, [cell])
+
+    made = papermill.execute_notebook(read, written, kernel_name="python3", progress_bar=False)
+
+    (output,) = made.cells[0].outputs
+    assert output.data.keys() == {"text/plain", "image/png", MIME_TYPE}
+    assert "widgets" not in made.metadata
