@@ -100,8 +100,11 @@ def test_a_call_that_held_the_interpreter_is_in_the_document(
     ticks = count(0.0, 2.0)  # whoever looks at the clock comes 2 s late
     monkeypatch.setattr(live, "_clock", lambda: next(ticks))
     monkeypatch.setattr(live, "_BUSY_SHARE", -1.0)
+    has_begun, run = threading.Event(), live.Ticker._run
+    monkeypatch.setattr(live.Ticker, "_run", lambda ticker: has_begun.wait(30) and run(ticker))
 
     with api.record("held", live=told) as recording:
+        has_begun.set()  # not while the probes are armed still
         assert told.has_come.wait(30)
     trace = recording.trace
 
