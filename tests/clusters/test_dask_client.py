@@ -560,3 +560,22 @@ def test_a_dict_that_each_submit_searches_is_named_and_saved(
     assert told.title.startswith(f"`lookup` of 20,000 items{said}")
     exec(f"made = {told.remedy.removeprefix('values = ')}", names)  # noqa: S102  (as pasted)
     assert dask_client.gather(names["made"]) == values
+
+
+def test_each_item_of_a_container_is_scattered_by_itself(
+    dask_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line below it makes one future of all; an array is one anyway."""
+    words = {at: f"w{at}" for at in range(2_000)}
+    monkeypatch.setattr(sys.modules["__main__"], "words", words, raising=False)
+
+    _, trace = seen.recorded(lambda: dask_client.scatter(words))
+    _, other = seen.recorded(lambda: dask_client.scatter(np.ones(2_000)))
+
+    told = [[f for f in one.findings if "scattered" in f.title] for one in (trace, other)]
+    assert [len(each) for each in told] == [1, 0]
+    assert told[0][0].title.startswith("`words` of 2,000 items was scattered one by one")
+    names = {"client": dask_client, "words": words}
+    exec(told[0][0].remedy, names)  # noqa: S102  (as who pastes it)
+    whole: Any = names["whole"]
+    assert whole.result() == words

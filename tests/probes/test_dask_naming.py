@@ -47,3 +47,5 @@ def test_of_what_has_no_name_the_remedy_is_told_in_words() -> None:
 
     assert one.title.startswith("20,000 items were looked through one by one")
     assert (one.remedy, "traverse=False" in one.because) == ("", True)
+    [name] = told(lambda: dask.base.tokenize(ROWS))
+    assert (name.remedy, name.because) == ("", "`tokenize` makes a name from all of them")

@@ -284,25 +284,47 @@ def named_by_items(trace: Trace) -> Iterable[Finding]:
         return
     longest = max(spans.values(), key=lambda span: span.duration_ns)
     name, items = text(longest, "name"), number(longest, "items") or 0
-    what, is_bag = f"`{name}` of {format_count(items)} items was", longest.name == "from_sequence"
+    what = f"`{name}` of {format_count(items)} items was"
     called, each = name or NAME, max(1, items // _PARTS)
     part = f"dask.delayed({called}[i:i + {each}], traverse=False)"
+    remedies = {
+        "from_sequence": f"bag = db.from_delayed([{part} for i in range(0, {items}, {each})])   # "
+        f"nobody looks into these parts{_IN_PARTS}",
+        "__call__": f"{called} = dask.delayed({called}, traverse=False)   # once, before it is "
+        f"given to a call{_IN_PARTS}",
+    }
     yield Finding(
         "dask.repeated-payload",
         "warn",
         f"{what if name else f'{format_count(items)} items were'} looked through one by one",
         {"items": items, "calls": len(spans)},
-        f"bag = db.from_delayed([{part} for i in range(0, {items}, {each})])   # nobody looks into "
-        f"these parts{_IN_PARTS}"
-        if is_bag
-        else f"{called} = dask.delayed({called}, traverse=False)   # once, before it is given to a "
-        f"call{_IN_PARTS}",
+        remedies.get(longest.name, ""),
         spans=tuple(spans),
-        because="`from_sequence` makes the name of the bag from all items"
-        if is_bag
-        else "Dask looks for its own objects in it, or makes a name of it",
+        because="Dask looks for its own objects in each argument of a delayed call"
+        if longest.name == "__call__"
+        else f"`{longest.name}` makes a name from all of them",
         share=share,
     )
+
+
+def scattered_items(trace: Trace) -> Iterable[Finding]:
+    """Tell of a container of which each item became a future of its own."""
+    spans = {at: s for at, s in indexed(trace, "dask.scatter") if number(s, "items")}
+    share = self_share(trace, "dask.scatter")
+    if spans and share >= WALKED_SHARE:
+        longest = max(spans.values(), key=lambda span: span.duration_ns)
+        name, items = text(longest, "name"), format_count(number(longest, "items") or 0)
+        yield Finding(
+            "dask.repeated-payload",
+            "warn",
+            f"{f'`{name}` of {items} items was' if name else f'{items} items were'} scattered one "
+            "by one",
+            {"items": number(longest, "items")},
+            f"whole = <client>.submit(lambda: {name or NAME})   # one future, sent as one pickle",
+            spans=tuple(spans),
+            because="`client.scatter` makes a future of each item of a list or dict",
+            share=share,
+        )
 
 
 def code_share(trace: Trace, span: Span) -> float:
@@ -341,5 +363,6 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     large_object,
     repeated_payload,
     named_by_items,
+    scattered_items,
     object_columns,
 )

@@ -32,6 +32,7 @@ from jupyter_serprof.probes.dask.cluster import (
     shipped,
 )
 from jupyter_serprof.probes.dask.graph.graph import KeptGraphs
+from jupyter_serprof.probes.dask.local.naming import is_many, variable_of
 from jupyter_serprof.probes.dask.looks import cluster_facts
 from jupyter_serprof.probes.dask.tasks import add_cluster, task_table
 
@@ -164,10 +165,16 @@ def _graphs(expr: Any) -> list[Any]:  # noqa: ANN401
     return [part.hlg for part in [expr, *getattr(expr, "operands", ())] if hasattr(part, "hlg")]
 
 
-def _note_items(_: Any, __: Any, ___: Any, response: Any) -> int:  # noqa: ANN401
+def _note_items(_: Any, __: Any, ___: Any, response: Any) -> dict[str, Any]:  # noqa: ANN401
     """Note how many items lists, dicts and the like have that came: each is packed by itself."""
     values = ask.items_of(response.get("data"), _FEW_KEYS)
-    return sum(ask.length(value) or 0 for value in values)
+    return {"items": sum(ask.length(value) or 0 for value in values)}
+
+
+def _note_scattered(_: Any, args: Any, *__: Any) -> dict[str, Any] | None:  # noqa: ANN401
+    """Note how many items were scattered, each by itself, and of which variable they are."""
+    many = is_many(args[1]) if len(args) > 1 else False
+    return {"items": len(args[1]), "name": variable_of(args[1])} if many else None
 
 
 def client_places(note_frames: After) -> list[Place]:
@@ -185,7 +192,7 @@ def client_places(note_frames: After) -> list[Place]:
         Place(_SYNC, "dask.wait", "dask.wait", {_START: _START}, failed=stopped.hush),
         Place(f"{module}as_completed.__next__", "dask.wait", "dask.wait"),
         Place(f"{module}Client._gather_remote", "dask.gather", "dask.gather", after=_note_items),
-        Place(f"{module}Client._scatter", "dask.scatter", "dask.scatter"),
+        Place(f"{module}Client._scatter", "dask.scatter", "dask.scatter", after=_note_scattered),
     ]
 
 
@@ -389,5 +396,5 @@ def _move_to_loop(run: Page) -> None:
     for draft in run.drafts:
         if draft.role in {"dask.gather", "dask.scatter"} and draft.lane != MAIN_LANE:
             draft.lane, draft.parent = LOOP_LANE, None
-            draft.details |= {"items": draft.extra} if draft.extra else {}
+            draft.details |= draft.extra or {}
             run.lanes.setdefault(LOOP_LANE, Lane(LOOP_LANE, "client", 0))

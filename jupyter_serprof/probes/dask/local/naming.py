@@ -34,8 +34,13 @@ def naming_places() -> list[Place]:
 
 def _note_items(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     given = chain(args, *(one for one in args if type(one) is tuple))
-    many = [one for one in given if ask.is_exactly(one, _CONTAINERS) and len(one) >= _MANY]
-    return (_call(), len(many[0]), _variable(many[0])) if many else None
+    many = [one for one in given if is_many(one)]
+    return (_call(), len(many[0]), variable_of(many[0])) if many else None
+
+
+def is_many(value: Any) -> bool:  # noqa: ANN401  (anything)
+    """Tell a list or a dict of a thousand items or more."""
+    return ask.is_exactly(value, _CONTAINERS) and len(value) >= _MANY
 
 
 def _call() -> str:
@@ -50,7 +55,7 @@ def _call() -> str:
     return name
 
 
-def _variable(value: Any) -> str:  # noqa: ANN401  (a list or a dict)
+def variable_of(value: Any) -> str:  # noqa: ANN401  (a list or a dict)
     """Return the variable of the notebook that a container, or what it is a copy of, stands in."""
     main, first = vars(sys.modules["__main__"]), next(iter(value))
     kept = [(name, one) for name, one in list(main.items()) if ask.is_exactly(one, _CONTAINERS)]
