@@ -1,6 +1,6 @@
-"""A document as a picture: a matplotlib figure, a small PNG, an SVG, and what they say in words.
+"""A document as a picture: a small PNG, an SVG, and what they say in words.
 
-matplotlib is loaded by the first picture, without pyplot: the figures, the backend and the settings
+matplotlib is loaded by the first SVG, without pyplot: the figures, the backend and the settings
 of the user stay as they are.
 """
 
@@ -20,7 +20,7 @@ from jupyter_serprof.views.kit import sheet as sheets
 from jupyter_serprof.views.kit.parts import put_head, put_remarks
 from jupyter_serprof.views.kit.raster import measure, png_of
 from jupyter_serprof.views.kit.remarks import headline_of, outcome_of
-from jupyter_serprof.views.kit.theme import DARK, LIGHT
+from jupyter_serprof.views.kit.theme import LIGHT
 from jupyter_serprof.views.sweep.bars import put_sweep
 from jupyter_serprof.views.sweep.chart import put_sizes
 from jupyter_serprof.views.sweep.runs import is_over_sizes, runs_of, series_of, time_text
@@ -44,10 +44,10 @@ _HATCH = {"": None, "/": "////", "\\": "\\\\\\\\"}
 
 
 def sheet_of(
-    doc: Trace | Sweep, *, dark: bool = False, most_rows: int = MOST_ROWS, is_brief: bool = False
+    doc: Trace | Sweep, *, most_rows: int = MOST_ROWS, is_brief: bool = False
 ) -> sheets.Sheet:
     """Return everything that the picture of a document consists of, with its place in pixels."""
-    sheet = sheets.Sheet(DARK if dark else LIGHT, measure, is_brief=is_brief)
+    sheet = sheets.Sheet(LIGHT, measure, is_brief=is_brief)
     put_head(sheet, doc)
     if doc.comparison is not None:
         put_comparison(sheet, doc.comparison)
@@ -61,45 +61,31 @@ def sheet_of(
     return sheet
 
 
-def figure(doc: Trace | Sweep, *, dark: bool = False) -> Figure:
-    """Draw a document with matplotlib.
-
-    ``doc``: A trace (its waterfall) or a sweep (its round trips, cold and warm).
-    ``dark``: Draw on near black instead of white.
-
-    960 pixels wide at 100 dpi, with an Agg canvas; pyplot does not know it.
-    """
-    with _own_settings():
-        return _drawn(sheet_of(doc, dark=dark))
-
-
-def png(
-    doc: Trace | Sweep, *, dark: bool = False, most_rows: int = MOST_ROWS, is_brief: bool = False
-) -> bytes:
+def png(doc: Trace | Sweep, *, most_rows: int = MOST_ROWS, is_brief: bool = False) -> bytes:
     """Return the picture of a document as a small PNG, the same bytes every time.
 
-    ``doc``, ``dark``: As for `figure`.
+    ``doc``: A trace (its waterfall) or a sweep (its round trips, cold and warm).
     ``most_rows``: Further stages of a trace are drawn as one row; at least 2.
     ``is_brief``: Leave out what is said in words elsewhere: legend, findings, rates.
 
     A PNG, 960 pixels wide, that contains its own description (`alt_text`).
     """
-    sheet = sheet_of(doc, dark=dark, most_rows=most_rows, is_brief=is_brief)
+    sheet = sheet_of(doc, most_rows=most_rows, is_brief=is_brief)
     return png_of(sheet, alt_text(doc))
 
 
-def svg(doc: Trace | Sweep, *, dark: bool = False) -> bytes:
+def svg(doc: Trace | Sweep) -> bytes:
     """Return the picture of a document as an SVG, the same bytes every time."""
     content = io.BytesIO()
-    with _own_settings(svg_hashsalt="jupyter_serprof", svg_fonttype="path"):
-        drawn = _drawn(sheet_of(doc, dark=dark))
+    with _own_settings():
+        drawn = _drawn(sheet_of(doc))
         about = {"Date": None, "Creator": None, "Description": alt_text(doc)}
         drawn.savefig(content, format="svg", metadata=about)
     return content.getvalue()
 
 
 @contextmanager
-def _own_settings(**more: str) -> Iterator[None]:
+def _own_settings() -> Iterator[None]:
     """Draw with matplotlib's defaults; afterwards the user's settings are as they were."""
     import matplotlib as mpl
 
@@ -108,18 +94,16 @@ def _own_settings(**more: str) -> Iterator[None]:
         for key, value in mpl.rcParamsDefault.items()
         if key.partition(".")[0] in _DRAWING
     }
-    changed = {key.replace("_", "."): value for key, value in more.items()}
-    with mpl.rc_context(own | changed):  # type: ignore[arg-type]  # keys are checked at run time
+    same = {"svg.hashsalt": "jupyter_serprof", "svg.fonttype": "path"}
+    with mpl.rc_context(own | same):  # type: ignore[arg-type]  # keys are checked at run time
         yield
 
 
 def _drawn(sheet: sheets.Sheet) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     size = (sheets.WIDTH / DPI, sheet.height / DPI)
     drawn = Figure(figsize=size, dpi=DPI, facecolor=sheet.theme.background)
-    FigureCanvasAgg(drawn)
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(0, sheets.WIDTH), ylim=(sheet.height, 0))
     axes.set_axis_off()
     for order, mark in enumerate(sheet.marks):

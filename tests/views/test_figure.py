@@ -26,10 +26,10 @@ from test_text import (
 )
 
 from jupyter_serprof.model import Limits, Sweep, Trace, from_document
-from jupyter_serprof.views.figure import alt_text, figure, png, sheet_of, svg
+from jupyter_serprof.views.figure import alt_text, png, sheet_of, svg
 from jupyter_serprof.views.kit.raster import _font, measure
 from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet, Stroke
-from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT, WAY_COLORS
+from jupyter_serprof.views.kit.theme import FAMILY_COLORS, LIGHT, WAY_COLORS
 from jupyter_serprof.views.waterfall.table import table_of
 
 LONG = "compute a name that somebody wrote without thought for the reader"
@@ -208,16 +208,6 @@ def test_a_picture_says_which_tables_there_are() -> None:
     assert f"{said}Who holds the bytes of the graph (2 rows)" in texts
 
 
-def test_a_dark_picture_has_the_same_layout_on_near_black() -> None:
-    light, dark = sheet_of(make_put_get()), sheet_of(make_put_get(), dark=True)
-
-    assert [label.text for label in _labels(light)] == [label.text for label in _labels(dark)]
-    assert (light.theme, dark.theme) == (LIGHT, DARK)
-    assert Image.open(BytesIO(png(make_put_get(), dark=True))).convert("RGB").getpixel((1, 1)) == (
-        (17, 17, 17)
-    )
-
-
 @pytest.mark.parametrize(
     ("doc", "names", "most_bytes"),
     [(make_put_get(), ("store",), 18_000), (make_sizes(), ("pickle", "ray"), 30_000)],
@@ -244,24 +234,14 @@ def test_an_svg_is_the_same_bytes_every_time_and_carries_no_date() -> None:
     assert b"/home/" not in drawn
 
 
-def test_a_figure_can_be_drawn_and_saved_by_matplotlib() -> None:
-    drawn = figure(make_sweep())
-
-    content = BytesIO()
-    drawn.savefig(content, format="png")
-
-    assert content.getvalue().startswith(b"\x89PNG")
-    assert drawn.get_figwidth() * drawn.dpi == WIDTH
-
-
 OURS = "import sys; sys.path[:0] = 'tests/views', 'tests/support'\n"
 PROGRAMS = {
     "no figure in pyplot, no other backend, no setting changed": (
         "import matplotlib; matplotlib.use('svg'); matplotlib.rcParams['font.size'] = 33\n"
         "before = dict(matplotlib.rcParams)\n"
         "from test_text import make_put_get\n"
-        "from jupyter_serprof.views.figure import figure, png, svg\n"
-        "png(make_put_get()); svg(make_put_get()); figure(make_put_get()).canvas.draw()\n"
+        "from jupyter_serprof.views.figure import png, svg\n"
+        "png(make_put_get()); svg(make_put_get())\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
         "assert dict(matplotlib.rcParams) == before\n"
         "assert matplotlib.get_backend() == 'svg'\n"

@@ -13,7 +13,7 @@ from test_text_sizes import size_sweeps
 
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 from jupyter_serprof.model import Limits, Sweep
-from jupyter_serprof.views.figure import alt_text, figure, sheet_of, svg
+from jupyter_serprof.views.figure import _drawn, alt_text, sheet_of, svg
 from jupyter_serprof.views.kit.sheet import WIDTH, Sheet, Stroke
 from jupyter_serprof.views.kit.theme import LIGHT, WAY_COLORS
 from jupyter_serprof.views.text import text
@@ -133,7 +133,7 @@ def test_the_best_chunk_is_a_band_over_its_interval() -> None:
 
 
 def test_matplotlib_draws_the_same_lines() -> None:
-    drawn = figure(make_sizes())
+    drawn = _drawn(sheet_of(make_sizes()))
 
     axes = drawn.axes[0]
     widths = [line.get_linewidth() for line in axes.get_lines()]

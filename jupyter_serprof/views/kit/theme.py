@@ -37,7 +37,7 @@ class Theme:
         return mix(color, self.background, 0.2)
 
 
-LIGHT, DARK = Theme(**_THEME["light"]), Theme(**_THEME["dark"])
+LIGHT = Theme(**_THEME["light"])
 
 
 def family_color(family: str) -> str:
