@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Host, View } from "../src/document/host";
 import { svgOf } from "../src/kit/clip";
-import { columnsOf } from "../src/waterfall/columns";
 import { gapsOf } from "../src/waterfall/plot";
 import { mount } from "./every";
 import { HOSTILE, sampleSweep, sampleTrace, silentHost } from "./sample";
@@ -92,14 +91,18 @@ describe("a trace", () => {
 
   it("has no column of dashes, of what was not seen and of zeros", () => {
     const { waterfall, ...trace } = sampleTrace();
-    const faults = [0, null, 0, null, 0];
-    const withFaults = (counts: readonly (number | null)[]) => {
+    const drawn = (...counts: (number | null)[]) => {
+      view?.destroy();
       const rows = waterfall.rows.map((row, at) => ({ ...row, minor_faults: counts[at] ?? null }));
-      return columnsOf({ ...trace, waterfall: { ...waterfall, rows } }).map(({ name }) => name);
+      const root = draw({ ...trace, waterfall: { ...waterfall, rows } });
+      return root.querySelector(".jsp-waterfall") as HTMLElement;
     };
-    expect(withFaults(faults)).not.toContain("faults");
-    expect(withFaults([1, ...faults.slice(1)])).not.toContain("faults"); // of a row that is folded
-    expect(withFaults([0, null, 1, null, 0])).toContain("faults");
+    expect(drawn(0, null, 0, null, 0).dataset.left).toContain("faults");
+    expect(drawn(0, null, 1, null, 0).dataset.left).not.toContain("faults");
+    const folded = drawn(1, null, 0, null, 0);
+    expect(folded.dataset.left).toContain("faults");
+    folded.querySelector<HTMLElement>("[aria-label^='Rows of 3 more']")?.click();
+    expect(folded.dataset.left).not.toContain("faults");
   });
 
   it("labels a bar with the number of its column, and none of several spans", () => {
@@ -123,7 +126,7 @@ describe("a trace", () => {
       const row = [...draw(sampleTrace()).querySelectorAll("tbody tr")].find(
         (tr) => tr.querySelector("th")?.textContent === title,
       );
-      return [...(row?.children ?? [])].slice(6).map((td) => td.textContent);
+      return [...(row?.children ?? [])].slice(6, 9).map((td) => td.textContent);
     };
     expect(cells("Store")).toEqual(["800\u00a0MB", "12.5\u00a0GB/s", "97\u00a0%"]);
     view?.destroy();
@@ -217,6 +220,15 @@ describe("findings", () => {
 });
 
 describe("a sweep", () => {
+  it("breaks a name behind its dots", () => {
+    const { variants, ...sweep } = sampleSweep();
+    const [first, ...others] = variants;
+    const named = { ...first, title: "client.scatter + gather" } as typeof first;
+    const root = draw({ ...sweep, variants: [named, ...others] as typeof variants });
+    const name = root.querySelector(".jsp-variant strong");
+    expect(name?.innerHTML).toMatch(/^client\.<wbr>scatter \+ gather/);
+  });
+
   it("keeps the cold run apart and shows the median of the warm ones", () => {
     const rows = [...draw(sampleSweep()).querySelectorAll(".jsp-sweep tbody")][0];
     const text = [...(rows?.querySelectorAll("tr") ?? [])].map((tr) => tr.textContent);

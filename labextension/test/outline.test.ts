@@ -363,6 +363,14 @@ describe("a row with a bar that cannot be seen", () => {
     large?.dispatchEvent(new FocusEvent("focusin"));
     expect(root.querySelector(".jsp-glass")).toBeNull();
   });
+
+  it("stays as it is where that would lie over its numbers", () => {
+    const small = lineOf(draw(traceWith([row(0, 0, 1), row(4, 1, 900)])), "Build");
+    const plot = small?.querySelector(".jsp-plot") as Element;
+    Object.defineProperty(plot, "clientWidth", { value: 280 });
+    small?.dispatchEvent(new MouseEvent("mouseenter"));
+    expect(plot.querySelector(".jsp-glass")).toBeNull();
+  });
 });
 
 describe("tables of the document", () => {

@@ -6,11 +6,10 @@ import { spanDetails } from "../frame/facts";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage as Shared } from "../frame/part";
 import { element, folded, having, heading, place, titled } from "../kit/dom";
-import { fitColumns } from "../kit/fit";
+import { fitColumns, isEmpty } from "../kit/fit";
 import { bar, chip, labelParts, swatch } from "../kit/marks";
 import { grouped } from "../kit/sort";
 import { familyOf } from "../kit/theme";
-import { isEmpty } from "../waterfall/columns";
 import { axis } from "../waterfall/plot";
 import { waterfall } from "../waterfall/waterfall";
 import { inOrder, isAlias, type Run, runsOf, stagesOf } from "./series";
@@ -138,7 +137,10 @@ function variantRows(scene: Scene, alike: readonly Measured[]): HTMLElement {
   const name = heading(
     "rowgroup",
     "jsp-variant",
-    ...alike.map((each) => element("strong", "", each.variant.title ?? each.variant.key)),
+    ...alike.map(({ variant: { title, key } }) => {
+      const words = (title ?? key).split(/(?<=\.)/); // it breaks there, within none of them
+      return element("strong", "", ...words.flatMap((word) => [word, element("wbr", "")]));
+    }),
     facts?.tried === true ? chip("tried", "jsp-badge") : null,
     result ? chip(result, "jsp-badge") : null,
     facts?.equal === false ? chip("came back different", "jsp-badge jsp-bad") : null,

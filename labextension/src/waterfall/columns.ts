@@ -3,7 +3,7 @@
 import type { DrawnTrace, Row } from "../document/document";
 import * as format from "../document/format";
 import { carriesBytes, familyOf } from "../kit/theme";
-import { type Node, outlineOf, ownOf, type RowNode, rowsIn, wholeOf } from "./outline";
+import { type Node, outlineOf, ownOf, type RowNode, wholeOf } from "./outline";
 
 export interface Column {
   readonly title: string;
@@ -35,7 +35,7 @@ export function columnsOf(trace: DrawnTrace): Column[] {
     const sum = (rows: readonly RowNode[]): string => text(wholeOf(rows));
     return { ...perRow, text, sum };
   };
-  const columns: Column[] = [
+  return [
     adding(trace, scale),
     shares(trace),
     {
@@ -51,18 +51,6 @@ export function columnsOf(trace: DrawnTrace): Column[] {
     { ...perRow, title: "of memcpy", name: "memcpy", text: (row) => memcpyText(trace, row) },
     { ...each(faults), title: "page faults", name: "faults" },
   ];
-  // What is folded away says nothing.
-  const shown = outlineOf(trace).filter(({ kind }) => kind !== "more");
-  const rows = shown.flatMap(rowsIn);
-  return columns.filter(
-    ({ name, text }) =>
-      /^(share)?$/.test(name) || !isEmpty(rows.map(({ position, row }) => text(row, position))),
-  );
-}
-
-/** A column of dashes and zeros is none. */
-export function isEmpty(texts: readonly string[]): boolean {
-  return texts.every((text) => [NOT_APPLICABLE, NOT_SEEN, "0"].includes(text));
 }
 
 /** In the unit of a waterfall. */

@@ -157,12 +157,7 @@ function blockPlot(scene: Scene, node: BlockNode): Plot {
 }
 
 /** Outlines of remedies that were tried, below their stage; null is the wall time. */
-export function ghostRows(
-  scene: Scene,
-  stage: Stage | null,
-  startNs: number,
-  depth: number,
-): HTMLElement[] {
+export function ghostRows(scene: Scene, stage: Stage | null, startNs: number, depth: number) {
   const { columns, trace } = scene;
   return (trace.findings ?? []).flatMap((finding) => {
     const measured = measuredOf(finding);
@@ -195,16 +190,13 @@ function isOf(trace: DrawnTrace, key: string, stage: Stage | null): boolean {
 /** Narrower bars are magnified, px. */
 const SMALL_PX = 6;
 const WIDTH_PX = 170;
+/** With what is written beside it; where there is no room it would lie over numbers. */
+const GLASS_PX = WIDTH_PX + 120;
 /** Room on both sides of what is magnified (share of it). */
 const ROOM = 0.2;
 
 /** A bar that is too small to be seen is shown large while its row has the pointer or the focus. */
-export function magnified(
-  trace: DrawnTrace,
-  row: HTMLTableRowElement,
-  plot: Plot,
-  stage: Stage,
-): void {
+export function magnified(trace: DrawnTrace, row: HTMLElement, plot: Plot, stage: Stage) {
   let glass: HTMLElement | null = null;
   const hide = (): void => {
     glass?.remove();
@@ -213,7 +205,8 @@ export function magnified(
   const show = (): void => {
     const width = plot.node.clientWidth;
     const range = magnifiedRange(plot.pieces, trace.wall_ns / (width || 1));
-    if (glass !== null || range === null || width < WIDTH_PX * 1.5) {
+    const share = (range?.from ?? 0) / (trace.wall_ns || 1);
+    if (glass !== null || range === null || width * Math.max(share, 1 - share) < GLASS_PX) {
       return;
     }
     glass = glassOf(trace, plot, stage, range, width);
