@@ -59,16 +59,12 @@ function compareShell(
   const groups = groupsOf(one, other);
   const title = headlineOf(changeOf(one, other, groups));
   const isSame = one.name === other.name;
-  const nothing = "Nothing in these documents can be compared: they share no variant and size.";
   const ask = groups.length === 0 ? [] : askPython(files, isSame, host);
   const warnings = [before.warning, after.warning]
     .filter((warning) => warning !== null)
     .map((warning) => element("p", "jsp-outcome", warning));
   const bodies = groups.map(({ name, pairs }) => groupOf(name, pairs, host, isSame));
-  root.replaceChildren(
-    element("div", "jsp-head", title, facts, ...warnings, ...ask),
-    ...(bodies.length === 0 ? [element("p", "jsp-note", nothing)] : bodies),
-  );
+  root.replaceChildren(element("div", "jsp-head", title, facts, ...warnings, ...ask), ...bodies);
   return { destroy: () => root.replaceChildren() };
 }
 
@@ -80,6 +76,13 @@ function changeOf(one: SerprofDocument, other: SerprofDocument, groups: readonly
     return change === 0
       ? `${format.duration(one.wall_ns)} before and after`
       : `${format.duration(one.wall_ns)} before, ${format.duration(other.wall_ns)} after: ${format.duration(Math.abs(change))} ${direction}`;
+  }
+  if (groups.length === 0) {
+    const isMixed = one.format !== other.format;
+    const why = isMixed
+      ? "one has many runs, the other is one run"
+      : "no variant and size is in both";
+    return `Nothing to compare: ${why}`;
   }
   const { name, pairs, walls } = groups[0] ?? {};
   const wall = pairs?.find((pair) => pair.isTotal);
