@@ -203,7 +203,7 @@ def test_a_worker_that_is_silent_is_told(
     (tmp_path / "slowly.py").write_text(f"open({str(gate)!r}).read()\n{body}")
     client.run(exec, f"import sys; sys.path.append({str(tmp_path)!r})", {})
     address = next(iter(client.run(os.getpid)))
-    words = "Waiting: ... ; 1 of 2 workers silent for ... s: imports, or "
+    words = "Waiting: ... ; 1 of 2 workers silent for ... s: imports or "
     watcher = Watcher(words, partial(gate.write_text, ""))
 
     with record("silent", live=watcher):

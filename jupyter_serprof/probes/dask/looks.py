@@ -118,4 +118,4 @@ def _of_workers(looks: Looks, workers: int) -> Iterator[str]:
         yield f"{asked}: none of {counted(workers, 'worker')} fits"
     if late := seen["late"]:
         who = f"{len(late)} of {counted(workers, 'worker')} silent for {seconds_text(max(late))}"
-        yield f"{who}: imports, or a call that holds the interpreter"
+        yield f"{who}: imports or a call that holds the interpreter"

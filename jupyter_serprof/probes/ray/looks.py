@@ -332,20 +332,28 @@ def _wishes(
     for one, count in asks.most_common():
         if lacks := _lacking(dict(one), nodes, held):
             asked = f"{counted(count, 'task')} ask{'s' if count == 1 else ''} for"
-            yield f"{asked} {_told(dict(one))}, {lacks}" * (one not in given)
+            yield f"{asked} {lacks}" * (one not in given)
 
 
 def _lacking(wish: dict[str, float], nodes: Sequence[Any], held: Mapping[str, float]) -> str:
-    """Return what nodes have too little of for a wish; empty where they have enough of all."""
+    """Return what of a wish nodes have too little of, and how much; empty where there is enough."""
     able = [one for one in nodes if all(one.total_resources[name] >= wish[name] for name in wish)]
     if not able:
-        most = _nearest(wish, [one.total_resources for one in nodes])
-        return f"no node has more than {_told(most)} (infeasible)"
+        asked, most = _short(wish, [one.total_resources for one in nodes])
+        return f"{asked}, no node has more than {most} (infeasible)"
     # What a node has free that could never take it is no answer.
-    free = _nearest(wish, [one.available_resources for one in able])
+    free = [one.available_resources for one in able]
+    nearest = _nearest(wish, free)
     used = {n: sum(o.total_resources[n] - o.available_resources[n] for o in nodes) for n in wish}
-    lacks = any(free[n] < wish[n] and used[n] < held.get(n, 0) + wish[n] for n in wish)
-    return f"{_told(free)} free" if lacks else ""
+    lacks = any(nearest[n] < wish[n] and used[n] < held.get(n, 0) + wish[n] for n in wish)
+    return ", ".join(_short(wish, free)) + " free" if lacks else ""
+
+
+def _short(wish: dict[str, float], nodes: list[Mapping[str, float]]) -> tuple[str, str]:
+    """Return what is wished for and had: only what no node has enough of, where it is so."""
+    scarce = [name for name in wish if all(node[name] < wish[name] for node in nodes)]
+    wish = {name: wish[name] for name in scarce or wish}
+    return _told(wish), _told(_nearest(wish, nodes))
 
 
 def _nearest(wish: dict[str, float], nodes: list[Mapping[str, float]]) -> dict[str, float]:

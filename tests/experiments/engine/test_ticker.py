@@ -222,13 +222,28 @@ def test_code_that_waits_for_no_cluster_is_kept_by_none() -> None:
     assert "the scheduler is busy" in (cluster_facts([look], "dask.wait") or LiveFacts()).why
 
 
-def test_what_is_free_is_told_of_nodes_that_could_ever_take_the_task() -> None:
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ({"CPU": 4}, "4 CPU, 1 CPU free"),
+        ({"CPU": 4, "loom": 1}, "4 CPU, 1 CPU free"),
+        ({"CPU": 1, "shovel": 1}, "1 shovel, no node has more than 0 shovel (infeasible)"),
+        ({"CPU": 4, "oven": 1}, "4 CPU, 1 oven, no node has more than 3 CPU, 1 oven (infeasible)"),
+    ],
+)
+def test_what_is_too_little_is_told_of_nodes_that_could_take_the_task(
+    wish: dict[str, float], said: str
+) -> None:
+    """A headline is short: what there is enough of stays away."""
+    totals = {"CPU": 3, "oven": 1}, {"CPU": 4, "loom": 1}
     nodes = [
-        SimpleNamespace(total_resources={"CPU": total}, available_resources={"CPU": free})
-        for total, free in ((3, 3), (4, 1))
+        SimpleNamespace(
+            total_resources=Counter(total), available_resources=Counter(total | {"CPU": free})
+        )
+        for total, free in zip(totals, (3, 1), strict=True)
     ]
 
-    assert ray_looks._lacking({"CPU": 4}, nodes, {"CPU": 3}) == "1 CPU free"
+    assert ray_looks._lacking(wish, nodes, {"CPU": 3}) == said
 
 
 def test_a_look_that_comes_late_is_told_with_its_age(monkeypatch: pytest.MonkeyPatch) -> None:
