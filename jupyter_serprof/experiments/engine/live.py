@@ -50,8 +50,11 @@ class Ticker:
     One that raises is told no more, and the recordings that run note it.
     """
 
-    def __init__(self, tell: Told, progress: Callable[[], Progress] | None = None) -> None:
+    def __init__(
+        self, tell: Told, progress: Callable[[], Progress] | None = None, before: str = ""
+    ) -> None:
         self._tell, self._progress = tell, progress
+        self._before = before  # what goes on until what is measured begins
         self._stop, self._gone, self._pid = allocate_lock(), allocate_lock(), os.getpid()
         self._outlook, self._start_s, self._since_s = Outlook(), 0.0, 0.0
         self._last: LiveFacts | None = None
@@ -76,7 +79,7 @@ class Ticker:
 
     def begin(self) -> None:
         """Count from now on: what was told till now is no part of what is measured."""
-        self._outlook, self._start_s = Outlook(), _clock()
+        self._outlook, self._start_s, self._before = Outlook(), _clock(), ""
 
     def stop(self, *, is_whole: bool = False) -> None:
         """End it, of all that was counted or not; again, and in a child, it does nothing."""
@@ -143,6 +146,7 @@ class Ticker:
     def _now(self) -> LiveFacts:
         still_s = _clock() - self._outlook.moved_s
         facts = next((_facts(each, still_s) for each in active_recorders()[-1:]), LiveFacts())
+        facts = replace(facts, title=facts.title or self._before)
         known = facts if self._progress is None else of_runs(self._progress(), facts)
         if known.unit == "run":
             self._outlook.moves(facts)  # within a run, too

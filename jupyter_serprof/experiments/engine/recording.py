@@ -88,7 +88,7 @@ class Recording:
         try:
             with held():
                 if self.live is not None:
-                    self._ticker = Ticker(self.live)
+                    self._ticker = Ticker(self.live, before="Preparing to record")
                     self._ticker.start()
                 self._recorder.start()
                 if self._ticker is not None:

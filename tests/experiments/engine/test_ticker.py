@@ -126,6 +126,7 @@ def test_what_comes_before_the_clock_is_told_and_not_counted(
         time.sleep(0.1)
 
     assert told[-1].ran_s < 0.5 + recording.trace.wall_ns / 1e9
+    assert (told[0].title, told[-1].title) == ("Preparing to record", "")
 
 
 def test_a_callable_that_raises_is_noted_and_called_no_more(told: Told) -> None:
