@@ -164,6 +164,21 @@ def test_calls_sent_before_are_in_the_queue_of_an_actor(gate: Path) -> None:
     assert ray.get(before) == 1
 
 
+def test_a_call_that_is_over_is_not_told_of_where_the_gcs_has_not_heard(gate: Path) -> None:
+    """It hears of an end a second later; the driver knows."""
+    refs = list(map(Clerk.remote().serve.remote, (gate, None)))
+    first, second = (frozenset([ref.task_id().binary()]) for ref in refs)
+
+    until = time.monotonic() + 40
+    while "serve runs for" not in looks._why(first | second, frozenset(), (), 0.0):
+        assert time.monotonic() < until
+
+    assert looks._why(second, frozenset(), (), 0.0) == ""
+    assert "sent before, runs" in looks._why(second, first, (), 0.0)
+    gate.touch()
+    assert ray.get(refs) == [1, 1]
+
+
 #: What is waited for, and goes on when it is stopped; 2 CPUs are there.
 LEFT: dict[str, Callable[[Path], list[Any]]] = {
     "wait runs for ": lambda gate: [through.remote(gate)],

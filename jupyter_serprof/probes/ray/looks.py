@@ -47,6 +47,7 @@ _QUEUED = ("SUBMITTED_TO_WORKER", "PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY")
 #: A get without details waits in these, or fetches what is there.
 _WAITS = ("", "ray.fetch", "ray.map")
 _GUESSED, _WORKER = 0.3, "ray._private.worker"
+_Ids = frozenset[bytes]
 #: From when on a task runs longer than all of its kind did, time of day, s.
 _LONGER = dict[bytes, float]()
 #: What gives a task to Ray. Whoever watches it first decides what is noted of it.
@@ -93,7 +94,7 @@ class TaskLooks:
         total = max(self.submitted + len(self._awaited), len(pending))
         done, soon_s = total - len(pending), _SOON_S if len(pending) <= _FEW_TASKS else _EVERY_S
         is_still = still_s >= soon_s and bool(pending or wanted)
-        why = self._seen(pending, wanted, still_s) if is_still else ""
+        why = self._seen(pending, known - pending, wanted, still_s) if is_still else ""
         if not total:
             return LiveFacts(caller, why=why)
         # Of one that runs longer than any other did nobody knows how much longer.
@@ -101,14 +102,14 @@ class TaskLooks:
         guessed = 1.0 if is_long else _GUESSED
         return LiveFacts(caller, "", done, total, share=done / total, guessed=guessed, why=why)
 
-    def _seen(self, pending: frozenset[bytes], wanted: Sequence[Any], still_s: float) -> str:
+    def _seen(self, pending: _Ids, before: _Ids, wanted: Sequence[Any], still_s: float) -> str:
         """Return why nothing moves, as a look has found; begin the next when that one is over."""
         now_s = time.monotonic()
         if self._answer and self._answer.done():
             self._why, self._answer = (self._answer.result(), self._asked_s), None
         if not self._answer and now_s >= self._asked_s + _EVERY_S:
             self._asked_s = now_s
-            self._answer = asking(partial(_why, pending, wanted, self._start_s))
+            self._answer = asking(partial(_why, pending, before, wanted, self._start_s))
         why, age_s = self._why[0], now_s - self._why[1]
         age = f" ({seconds_text(age_s)} ago)" * (age_s > _OLD_S)
         return f"{why}{age}" if why and age_s <= still_s else ""  # something has moved since
@@ -171,11 +172,11 @@ def _wanted(frame: FrameType) -> Sequence[Any]:
     return known.get("object_refs") or known.get("ray_waitables") or ()
 
 
-def _why(pending: frozenset[bytes], wanted: Sequence[Any], start_s: float) -> str:
+def _why(pending: _Ids, before: _Ids, wanted: Sequence[Any], start_s: float) -> str:
     if silent := silent_processes():
         return silence_note({}, silent)
     with suppress(Exception):  # a name of Ray is gone
-        reasons = chain(_places(wanted, ""), _reasons(pending, start_s))
+        reasons = chain(_places(wanted, ""), _reasons(pending, before, start_s))
         return "; ".join(islice(reasons, _MOST_REASONS))
     return ""
 
@@ -189,10 +190,10 @@ class _Known(NamedTuple):
     ran_s: float | None
 
 
-def _reasons(pending: frozenset[bytes], start_s: float) -> Iterator[str]:
+def _reasons(pending: _Ids, before: _Ids, start_s: float) -> Iterator[str]:
     known = list(_states()) if len(pending) <= _MOST_TASKS else []
     tasks = [one for one in known if bytes(one.task.task_id) in pending]
-    yield from _running(tasks, known, start_s)
+    yield from _running(tasks, known, before, start_s)
     unassigned = [one for one in tasks if one.state == _UNASSIGNED]
     running = [one for one in tasks if one.state.startswith("RUNNING")]
     wishes = list(_wishes(unassigned, _held(known), set(map(_wish, running))))
@@ -273,12 +274,16 @@ def _states() -> Iterator[_Known]:
             yield _Known(task, status.Name(state), since_ns / 1e9, ran_s)
 
 
-def _running(tasks: list[_Known], known: list[_Known], start_s: float) -> Iterator[str]:
+def _running(
+    tasks: list[_Known], known: list[_Known], earlier: _Ids, start_s: float
+) -> Iterator[str]:
     queues = {one.task.task_info.actor_id for one in tasks if one.state in _QUEUED} - {b""}
     # A call waits for those that its actor was sent before, too.
-    mine = {id(one) for one in tasks}
+    own = tasks[0].task.task_info.parent_task_id if tasks else b""
     of_actors = [one for one in known if one.task.task_info.actor_id in queues]
-    before = [one for one in of_actors if id(one) not in mine]
+    # Others send to it, too. Of ours, what is over the GCS may not know of yet.
+    before = [one for one in of_actors if bytes(one.task.task_id) in earlier]
+    before += [one for one in of_actors if one.task.task_info.parent_task_id != own]
     running = [one for one in (*tasks, *before) if one.state.startswith("RUNNING")]
     if not running:
         return
@@ -288,7 +293,7 @@ def _running(tasks: list[_Known], known: list[_Known], start_s: float) -> Iterat
     usual_s = [one.ran_s for one in since if one.ran_s and name_of(one.task.task_info) == name]
     queue = [one for one in (*tasks, *before) if one.state in _QUEUED and info.actor_id]
     queued = sum(one.task.task_info.actor_id == info.actor_id for one in queue)
-    name += ", sent before," * (id(oldest) not in mine)
+    name += ", sent before," * (bytes(oldest.task.task_id) in earlier)
     more = f", {counted(queued, 'call')} in the queue of its actor" if queued else ""
     count, its = oldest.task.attempt_number + 1, bytes(oldest.task.task_id)
     is_lost = any(one.state == "FINISHED" and bytes(one.task.task_id) == its for one in tasks)
