@@ -132,9 +132,10 @@ def _own_work(trace: Trace, biggest: _Cause) -> str:
     tasks, share = dask_facts.task_count(trace), self_share(trace, "dask")
     share -= self_share(trace, *_OF_THE_USER)
     is_one = biggest.self_ns >= _HALF * trace.wall_ns or biggest.key in _OF_THE_USER
-    if not tasks or is_one or share < _HALF:
+    computed = dask_facts.compute_ns(trace) or 0  # else it waited for what kept them
+    if not tasks or not computed or is_one or share < _HALF:
         return ""
-    each = f"{format_ns((dask_facts.compute_ns(trace) or 0) / tasks)}{' each' * (tasks > 1)}"
+    each = f"{format_ns(computed / tasks)}{' each' * (tasks > 1)}"
     said = format_share(share, decimals=0)
     return f"{said} Dask's own work for {counted(tasks, 'task')} of {each}"
 

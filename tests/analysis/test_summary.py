@@ -151,6 +151,10 @@ SAMPLES = {
         parts(serialize=20, schedule=25, worker=30, report=20),
         tables=(tasks_table(("f", 20, 800_000, 560)),),
     ),
+    "no task ran": replace(
+        parts(serialize=20, schedule=25, worker=30, report=20),
+        tables=(tasks_table(("f", 20, 0, 560)),),
+    ),
     "watching took most": made(("pickle.dumps", CALLER, 0, 10), WATCHED, wall_ms=100),
     "watching many short calls took most": made(
         (*DUMPED, {"calls": 199_990}), (*WATCHED[:6], {**WATCHED[6], "calls": 200_000}), wall_ms=100
