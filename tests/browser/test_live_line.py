@@ -47,6 +47,9 @@ FACT_IS_NEW = "(old) => document.querySelector('.jsp-facts span').textContent !=
 #: Not waited for.
 _COMMAND = "() => {{ globalThis.jupyterapp.commands.execute('{}'); }}"
 RUN, CLEAR = map(_COMMAND.format, ("notebook:run-all-cells", "notebook:clear-all-cell-outputs"))
+#: Of a notebook with a cell that nobody ran JupyterLab trusts only the outputs of those that ran.
+RUN_TWO = """() => { const { commands, shell } = globalThis.jupyterapp;
+  shell.currentWidget.content.activeCellIndex = 2; commands.execute('notebook:run-all-above'); }"""
 RESTART = """() => {
   globalThis.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"""
 #: What styles do after six seconds without news, at once.
@@ -81,13 +84,13 @@ def test_a_line_grows_while_the_cell_waits_and_becomes_the_picture(
 def waiting(
     screen: Screen, jupyter: str, path: Path, code: str, *, anew: bool = False
 ) -> tuple[Page, Locator]:
-    """Open a notebook, run its cell, and return the page and the button of the line."""
+    """Open an untrusted notebook, run its cell, and return the page and the button of the line."""
     start = "%load_ext jupyter_serprof\nimport pickle, time"
-    write_notebook(path, [code_cell(start), code_cell(code)])
+    write_notebook(path, [code_cell(start), code_cell(code), code_cell("'never'")])
     open_lab = partial(screen.open_lab, anew=anew)
     page = (screen.open_notebook if "notebook" in path.name else open_lab)(jupyter, path.name)
     page.wait_for_function(READY)
-    page.evaluate(RUN)
+    page.evaluate(RUN_TWO)
     stop = page.get_by_role("button", name="Stop", exact=True)
     stop.and_(page.locator(".jsp-stop" if code == GROWS else ".jsp-button")).wait_for()
     return page, stop

@@ -7,8 +7,6 @@ import { element, having } from "../kit/dom";
 import { keepKeys } from "./shortcuts";
 import { noteOpened, steadily } from "./steady";
 
-const COMMAND = "data-commandlinker-command";
-
 /** What anywidget gives a module; only what is used here. */
 interface Model {
   get(name: string): unknown;
@@ -29,10 +27,10 @@ export function widgetWith(views: ViewSet) {
       // A kernel that dies says nothing more, and then there is no Stop.
       button.animate({ visibility: ["visible", "visible"] }, 6_000);
     };
-    const stop = String(model.get("stop") ?? "");
-    const button = having(element("button", "jsp-stop", "Stop"), { [COMMAND]: stop });
+    const stop = { "data-commandlinker-command": String(model.get("stop") ?? "") };
+    const button = having(element("button", "jsp-stop", "Stop"), stop);
     // While it grows: outside of what is drawn anew between press and release.
-    el.prepend(...(stop ? [button] : []));
+    el.prepend(...(model.get("stop") ? [button] : []));
     model.on("change:document", follow);
     model.on("change:told", tell);
     const releaseKeys = keepKeys();

@@ -1,4 +1,4 @@
-/** Run the active cell with a cell magic on top of it; keep the picture of one that was cleared. */
+/** Run the active cell with a cell magic on top of it; keep its picture when cleared; stop it. */
 
 import { Notification } from "@jupyterlab/apputils";
 import type { Cell, CodeCell } from "@jupyterlab/cells";
@@ -35,6 +35,16 @@ function tellMissing(kernel: string): void {
   // JupyterLab shows 140 characters.
   const where = `The kernel "${kernel}" has no jupyter_serprof`;
   Notification.error(`${where}. Run in a cell: %pip install jupyter_serprof`, { autoClose: false });
+}
+
+/** Of the widget's Stop JupyterLab would ask whether the notebook is trusted, and the run go on. */
+export function hearStop({ content, sessionContext }: NotebookPanel): void {
+  content.node.addEventListener("click", (event) => {
+    if (event.target instanceof Element && event.target.matches(".jsp-stop")) {
+      event.stopPropagation();
+      void sessionContext.session?.kernel?.interrupt();
+    }
+  });
 }
 
 /** JupyterLab forgets the place of a line where outputs are cleared: its picture is added anew. */

@@ -31,9 +31,8 @@ export function pictureOf(data: Carried): string | null {
 }
 
 function fallbackOf(title: string, data: Carried): string {
-  const picture = pictureOf(data);
+  const png = pictureOf(data);
   const alt = escapeHtml(title);
-  const image =
-    picture === null ? "" : `<img src="data:image/png;base64,${picture}" alt="${alt}">\n`;
+  const image = png === null ? "" : `<img src="data:image/png;base64,${png}" alt="${alt}">\n`;
   return `${image}<pre>${escapeHtml(plainText(data))}</pre>`;
 }

@@ -12,7 +12,7 @@ import { ISettingRegistry } from "@jupyterlab/settingregistry";
 
 import "../../style/lab.css";
 import { preferences } from "../hosts/preferences";
-import { keepPictures } from "./cells";
+import { hearStop, keepPictures } from "./cells";
 import { addCommands, saveProfile } from "./commands";
 import { openComparison } from "./compare";
 import { drawControls } from "./controls";
@@ -34,7 +34,7 @@ function activate(
   browsers: IFileBrowserFactory | null,
 ): void {
   preferences.page = offlinePage;
-  for (const meet of [drawControls, keepPictures]) {
+  for (const meet of [drawControls, keepPictures, hearStop]) {
     tracker.forEach(meet);
     tracker.widgetAdded.connect((_, notebook) => meet(notebook));
   }

@@ -6,8 +6,6 @@ import { textOf } from "../document/document";
 import { preferences } from "../hosts/preferences";
 import type { ProfilesPanel } from "./panel";
 
-const BYTES_PER_KB = 1000;
-
 export async function followSettings(
   registry: ISettingRegistry,
   plugin: string,
@@ -17,12 +15,8 @@ export async function followSettings(
   const apply = (): void => {
     const { defaultView, palette, embedCapKB } = settings.composite;
     preferences.view = textOf(defaultView);
-    panel.capBytes = (typeof embedCapKB === "number" ? embedCapKB : 250) * BYTES_PER_KB;
-    if (palette === "light") {
-      document.body.dataset.jspPalette = "light";
-    } else {
-      delete document.body.dataset.jspPalette;
-    }
+    panel.capBytes = (typeof embedCapKB === "number" ? embedCapKB : 250) * 1000;
+    document.body.dataset.jspPalette = textOf(palette);
   };
   settings.changed.connect(apply);
   apply();
