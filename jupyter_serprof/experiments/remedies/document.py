@@ -33,10 +33,12 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     limits: Limits,
     said: str = "",
     ended: str = "",
+    is_over: bool = True,
 ) -> Sweep:
     """Return the document: as it goes now, then the remedies, the best first.
 
-    ``said`` is the headline where nothing is to be tried; ``ended`` why it ended early, a fact.
+    ``said`` is the headline where nothing is to be tried; ``ended`` why it ended early, a fact;
+    else, where it is not ``is_over``, the last of the trials is the one that runs.
     """
     # All trials are against the one way that it goes now.
     all_now = [trip for trial in trials for trip in trial.trips[0]]
@@ -45,7 +47,8 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     now = [Variant(key, key, facts=_bytes(trials, 0)) for key in {_key(one) for one in trials}]
     sides = [(variant.key, trials, 0) for variant in now]
     sides += [(trial.key, [trial], 1) for trial in ordered]
-    summary = _summary(name, plain_bytes, ordered)
+    trying = "" if is_over or not trials else REMEDIES[trials[-1].key].title
+    summary = _summary(name, plain_bytes, ordered, trying)
     findings = (gains.finding_of(trial, name) for trial in ordered if not trial.reason)
     return Sweep(
         name=name,
@@ -66,7 +69,7 @@ def _key(trial: gains.Trial) -> str:
     return f"now: {trial.baseline}"
 
 
-def _summary(name: str, size: int | None, ordered: Sequence[gains.Trial]) -> Summary:
+def _summary(name: str, size: int | None, ordered: Sequence[gains.Trial], trying: str) -> Summary:
     known = [trial for trial in ordered if not trial.reason]
     measured = [trial for trial in known if trial.pairs]
     is_moved = any("memory.move" in trial.stages[1] for trial in measured)
@@ -74,7 +77,7 @@ def _summary(name: str, size: int | None, ordered: Sequence[gains.Trial]) -> Sum
         f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
         "gain: of the times shown, its 95 % interval of the pairs; what is made once is not in it",
     )
-    return Summary(shortened(gains.headline(name, size, known)), facts if measured else ())
+    return Summary(shortened(gains.headline(name, size, known, trying)), facts if measured else ())
 
 
 def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:

@@ -213,9 +213,12 @@ def finding_of(trial: Trial, name: str) -> Finding | None:
     )
 
 
-def headline(name: str, size_bytes: int | None, trials: Sequence[Trial]) -> str:
+def headline(name: str, size_bytes: int | None, trials: Sequence[Trial], trying: str = "") -> str:
     """Return the verdict, the times that it follows from, and the name, which may be cut off."""
     what, best = what_text(name, size_bytes), next(iter(ranked(trials)), None)
+    # While it runs more is to come: nothing can be said of all of them.
+    if trying and (best is None or _rank(best)[0] >= _FINDINGS.index("slower")):
+        return f"trying {trying}, {what}"
     if best is None:
         return f"nothing to try: --try has no line to measure for {what}"
     title, gain = REMEDIES[best.key].title, gain_of(best)

@@ -206,6 +206,7 @@ class Trials:
             limits=measure_limits(),
             said=self._said,
             ended=self._ended,
+            is_over=self.is_done or bool(self._ended),
         )
 
 

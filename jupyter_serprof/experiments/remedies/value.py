@@ -4,6 +4,7 @@ import pickle
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from io import BytesIO
 from typing import Any
 
@@ -96,14 +97,10 @@ class Tryout(Trials):
     def _pass(self) -> Exception | None:
         """Pickle into nowhere: note the bytes, those of buffers, and the time; return an error."""
         sink = CountingFile()
-        kind: Any = pickle.Pickler
-        if self._now in (*_BY_VALUE, "ray"):
-            import cloudpickle
-
-            kind = cloudpickle.Pickler
+        module: Any = import_module("cloudpickle") if self._now in (*_BY_VALUE, "ray") else pickle
         start = time.monotonic()
         try:
-            kind(sink, protocol=5, buffer_callback=sink.take).dump(self._value)
+            module.Pickler(sink, protocol=5, buffer_callback=sink.take).dump(self._value)
         except Exception as error:  # noqa: BLE001  (the culprits say why)
             return error
         finally:

@@ -9,6 +9,7 @@ import pickle
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from io import BytesIO
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -107,12 +108,8 @@ class PickleWay:
             self.reuses.seek(0)
             pickle.Pickler(self.reuses, protocol=self.protocol).dump(value)
             return [self.reuses.getbuffer()[: self.reuses.tell()]]
-        if self.by_value:
-            import cloudpickle
-
-            data = cloudpickle.dumps(value, protocol=self.protocol, buffer_callback=callback)
-        else:
-            data = pickle.dumps(value, protocol=self.protocol, buffer_callback=callback)
+        module: Any = import_module("cloudpickle") if self.by_value else pickle
+        data = module.dumps(value, protocol=self.protocol, buffer_callback=callback)
         return [data, *buffers]
 
 

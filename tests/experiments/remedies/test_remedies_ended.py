@@ -11,7 +11,7 @@ from jupyter_serprof.api import run, try_remedies
 from jupyter_serprof.experiments.engine import order
 from jupyter_serprof.experiments.remedies import value as tried_values
 from jupyter_serprof.experiments.remedies.value import Tryout
-from jupyter_serprof.experiments.remedies.ways import PickleWay
+from jupyter_serprof.experiments.remedies.ways import PickleWay, Trip
 from jupyter_serprof.model import Summary, UsageError
 
 
@@ -55,6 +55,21 @@ def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch: pytest.Monke
     assert tried.facts["pairs"] == 5
     assert said.facts[0] == "interrupted, 1 of 2 remedies begun"
     assert "nothing" not in said.headline
+
+
+def test_while_it_runs_no_headline_judges_what_is_yet_to_come() -> None:
+    """Before the first pair, and where the first remedy failed, is unequal or slower."""
+    tryout = Tryout(np.zeros(1_100_000), name="a")
+    steps = tryout.steps()
+    next(steps)
+
+    one, trips = tryout._begun_trials[0], [[Trip({"a": ns}, 8, None)] * 9 for ns in (1, 9)]
+    for state in ({}, {"trips": trips}, {"equal": False}, {"reason": "it failed"}):
+        for name, value in state.items():
+            setattr(one, name, value)
+        assert tryout.document.summary
+        assert tryout.document.summary.headline == "trying out-of-band buffers, `a`, 8.80 MB"
+    steps.close()
 
 
 def test_an_interrupt_of_the_first_look_is_told() -> None:
