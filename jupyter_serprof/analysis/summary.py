@@ -8,7 +8,7 @@ from jupyter_serprof.analysis.findings import CAUSE_SHARE, dask_facts, is_cause
 from jupyter_serprof.analysis.spans import number, outermost, self_share, total, walk, whole
 from jupyter_serprof.model import Limits, Row, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK, RECORDING
-from jupyter_serprof.model.trace import DIED, HELD, SILENT, STAYED, STOOD, WAS_DEAD
+from jupyter_serprof.model.trace import DIED, HELD, LOST, SILENT, STAYED, STOOD, WAS_DEAD
 from jupyter_serprof.model.units import (
     bytes_per_s,
     counted,
@@ -97,7 +97,8 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         is_next = biggest.self_ns >= _NEXT_SHARE * trace.wall_ns
         following = f", then {_said(trace, biggest)}" if is_next else ""
         return f"{taken}: {_held(trace)}{share} {_elsewhere(trace)}{following}"
-    return f"{taken}: {_own_work(trace, biggest) or _said(trace, biggest)}"
+    lost = f"{LOST}, " * any(LOST in note for note in trace.quality.notes)
+    return f"{taken}: {lost}{(not lost and _own_work(trace, biggest)) or _said(trace, biggest)}"
 
 
 def _found(trace: Trace) -> str:

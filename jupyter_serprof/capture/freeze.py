@@ -78,6 +78,7 @@ class Page:
     #: Whoever pressed Ctrl-C waits for the prompt: nothing is waited for. A get may time out, too.
     is_interrupted: bool = False
     is_given_up: bool = False
+    is_failed: bool = False
 
 
 def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | None = None) -> Trace:
@@ -89,9 +90,9 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | No
     ``run``: What `page_of` made of it, if that was asked for apart.
     """
     run = page_of(recorder) if run is None else run
-    run.is_interrupted = outcome == "interrupted"
+    run.is_interrupted, run.is_failed = outcome == "interrupted", outcome == "error"
     errors = {draft.details.get("error") for draft in run.drafts}
-    run.is_given_up = run.is_interrupted or (outcome == "error" and "GetTimeoutError" in errors)
+    run.is_given_up = run.is_interrupted or (run.is_failed and "GetTimeoutError" in errors)
     why, told_ns = recorder.stood
     if run.is_given_up and why and HELD not in why and run.end - told_ns < _LATELY_NS:
         run.notes.append(f"{STOOD}{why}")

@@ -22,6 +22,7 @@ TIMES_APART = (
 #: In a note on a recording: its waits are for a process that is no more, or that stands still.
 DIED, WAS_DEAD = "died during the recording", "was dead before the recording began"
 SILENT = "does not answer"
+LOST = "the client lost its scheduler"
 FORKED = "of this process while Ray ran"
 NO_WORKER = "there was no worker: nothing could run"
 HELD = " held the interpreter for "

@@ -11,6 +11,7 @@ from goldens import check
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.model import Group, Lane, Limits, Quality, Summary, Trace
+from jupyter_serprof.model.trace import LOST
 from jupyter_serprof.testing import make_trace
 
 CALLER = "client/main"
@@ -97,6 +98,11 @@ SAMPLES = {
     "a scheduler that was too busy": replace(
         made(("dask.wait", CALLER, 0, 100)),
         quality=Quality(notes=("dask: the scheduler did not answer within 0.85 s",)),
+    ),
+    "a scheduler that was lost": replace(
+        parts(serialize=20, schedule=25, wait=35, report=20),
+        tables=(tasks_table(("f", 20, 800_000, 560)),),
+        quality=Quality(notes=(f"dask: {LOST}",)),
     ),
     "threads beside your own code": made(("pickle.dumps", "client/thread 1", 0, 50), wall_ms=100),
     "no wall time, no shares": made(("ray.store", CALLER, 0, 0), wall_ms=0),

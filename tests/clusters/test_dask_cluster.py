@@ -28,6 +28,7 @@ from jupyter_serprof.analysis.spans import count_calls, number
 from jupyter_serprof.api import graphstages, record
 from jupyter_serprof.api.recordings import stage_recording
 from jupyter_serprof.experiments.graphs.stages import ComputationTimeoutError
+from jupyter_serprof.model.trace import LOST
 from jupyter_serprof.probes.dask import cluster
 from jupyter_serprof.probes.dask.cluster import agent_name, clusters_of, load_agent, shipped
 from jupyter_serprof.probes.shipping import sources
@@ -148,14 +149,15 @@ def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(tmp_path: Any) ->
                 pass
             cluster.scheduler.send_signal(signal.SIGKILL)
             cluster.scheduler.wait()
-            client.close(timeout=1)
             future.result(timeout=2)
 
+    client.close(timeout=1)
     assert not isinstance(caught.value, AssertionError)
     trace = recording.trace
     assert trace.outcome == "error"
     assert seen.has_row(trace, "dask.submit")
     assert [note for note in trace.quality.notes if "notes of the agents" in note]
+    assert [note for note in trace.quality.notes if LOST in note]
     assert not load_agent().is_running()
 
 

@@ -19,6 +19,7 @@ from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.model.live import LiveFacts
+from jupyter_serprof.model.trace import LOST
 from jupyter_serprof.objects import ask
 from jupyter_serprof.objects.walk import DASK_THREADS
 from jupyter_serprof.probes import Probe
@@ -249,8 +250,7 @@ class DaskProbe(Probe):
     def _note_frames(self, token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG002
         frames = (result[0], *result[1])
         sizes = [getattr(frame, "nbytes", None) or len(frame) for frame in frames]
-        graph = getattr(args[0], "data", None)
-        self._kept.keep(next(self._numbers), graph, sum(sizes))
+        self._kept.keep(next(self._numbers), getattr(args[0], "data", None), sum(sizes))
         return sum(sizes[:2]), sum(sizes[2:]), len(sizes[2:])
 
     def arm(self, recorder: Recorder) -> None:
@@ -304,9 +304,9 @@ class DaskProbe(Probe):
         sent = computations.find_sent(run)
         senders = {entry.draft.extra[0] for entry in sent}
         self._used = _used(self._clusters, senders, run)
-        ids = {ident for cluster in self._clusters for ident in cluster.ids}
-        self._has_strangers = not senders <= ids
+        self._has_strangers = not senders <= {ident for one in self._clusters for ident in one.ids}
         for cluster in self._clusters:
+            run.notes += [f"dask: {LOST}"] * (run.is_failed and cluster.is_lost)
             run.notes += [f"dask: {trouble}" for trouble in cluster.trouble]
         for number, cluster in enumerate(self._used):
             suffix = f" {number + 1}" if number else ""
@@ -330,8 +330,7 @@ class DaskProbe(Probe):
         for entry in sent:
             entry.draft.extra = None
             entry.draft.details |= self._kept.details.get(entry.draft.details["computation"], {})
-        known = (cluster.scheduler.report for cluster in self._used)
-        reports = [report for report in known if report is not None]
+        reports = [known for one in self._used if (known := one.scheduler.report) is not None]
         computations.add_sent(run, sent)
         tables = [task_table(reports), computations.computation_table(run, sent, reports)]
         tables += self._graphs
@@ -340,10 +339,9 @@ class DaskProbe(Probe):
 
     def level(self) -> str:
         """Return the rung that was reached; the lowest where several clusters were used."""
-        clusters = self._used or self._clusters
         if self._has_strangers:
             return "client only"
-        return min(map(_level, clusters), key=_LEVELS.index, default=_LEVELS[0])
+        return min(map(_level, self._used or self._clusters), key=_LEVELS.index, default=_LEVELS[0])
 
     def unseen(self) -> Sequence[str]:
         """Return what could not be seen, for ``quality``."""

@@ -247,6 +247,9 @@ class Cluster:
     visit: Visit | None = None
     #: Whether the scheduler took in a graph at the end, as far as it was heard.
     is_taking: bool = False
+    #: How each client was connected when it began; whether an open one lost that at the end.
+    lines: list[Any] = field(default_factory=list)
+    is_lost: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -255,6 +258,7 @@ class Cluster:
 
     def start(self) -> None:
         """Begin to note here, and send the agent to the scheduler."""
+        self.lines = [client.scheduler_comm for client in self.clients]
         self.missing += load_agent().start(self.token, self.ids, os.getpid())["missing"]
         client = self.clients[0]
         if client.asynchronous and _is_in_this_thread(client.scheduler.address):
@@ -270,6 +274,8 @@ class Cluster:
     def stop(self, until: float) -> None:
         """Take the agents away and keep what they noted until then; may be called again."""
         agent, visit = load_agent(), self.visit
+        known = [each for each in zip(self.clients, self.lines, strict=False) if each[1]]
+        self.is_lost = any(a.status != "closed" and a.scheduler_comm is not b for a, b in known)
         if mine := agent.AGENTS.get(self.token):
             self.outgoing, self.drained = mine.messages, mine.drained
         try:
