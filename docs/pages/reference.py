@@ -112,11 +112,11 @@ def _magics() -> Iterator[str]:
 
 
 def _magic(syntax: Syntax) -> Iterator[str]:
-    blocks = re.split(r"\n{2,}", syntax.introduction.strip())
+    blocks = re.split(r"\n{2,}", syntax.help.partition("\nOptions")[0].strip())
     for block in blocks:
         if block.startswith("    "):
             yield f"```{{code-block}} text\n{textwrap.dedent(block)}\n```\n"
-        elif not block.startswith("Options"):
+        else:
             yield f"{block}\n"
     yield "| option | what it does | in a whole cell |\n|---|---|---|"
     for flag, (_, value, said) in syntax.flags.items():
