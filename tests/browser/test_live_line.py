@@ -84,13 +84,14 @@ def test_a_line_grows_while_the_cell_waits_and_becomes_the_picture(
 def waiting(
     screen: Screen, jupyter: str, path: Path, code: str, *, anew: bool = False
 ) -> tuple[Page, Locator]:
-    """Open an untrusted notebook, run its cell, and return the page and the button of the line."""
+    """Open a notebook, trusted if anew; run its cell; return the page, the button of the line."""
     start = "%load_ext jupyter_serprof\nimport pickle, time"
-    write_notebook(path, [code_cell(start), code_cell(code), code_cell("'never'")])
+    never = [code_cell("'never'")] * (not anew)  # opened anew, an untrusted one has no widget
+    write_notebook(path, [code_cell(start), code_cell(code), *never])
     open_lab = partial(screen.open_lab, anew=anew)
     page = (screen.open_notebook if "notebook" in path.name else open_lab)(jupyter, path.name)
     page.wait_for_function(READY)
-    page.evaluate(RUN_TWO)
+    page.evaluate(RUN if anew else RUN_TWO)
     stop = page.get_by_role("button", name="Stop", exact=True)
     stop.and_(page.locator(".jsp-stop" if code == GROWS else ".jsp-button")).wait_for()
     return page, stop
