@@ -175,7 +175,9 @@ def _own(
             if trace.spans[piece.owner].lane == lane:
                 tally(piece).busy_by_lane[lane] += piece.end - piece.start
     others = [piece for lane, pieces in segments.items() if lane != caller for piece in pieces]
-    remote = owned(others, lambda piece: (*_rank(steps[piece.owner]), -piece.owner))
+    # How far along the road each is; what interrupts stages is nowhere on it.
+    far = [(not one.waits, -1 if one.key in ("gc", "import") else one.order) for one in steps]
+    remote = owned(others, lambda piece: (*far[piece.owner], -piece.owner))
     shared = _overlaid(segments.get(caller, []), remote, lambda at: steps[at].waits)
     for piece in _cut(shared, edges):
         tally(piece).owned.append(piece)
@@ -216,11 +218,6 @@ def _innermost(trace: Trace, depth: Sequence[int]) -> dict[str, list[Segment]]:
         return (span.start_ns, depth[index], -span.duration_ns, index)
 
     return {lane: owned(intervals, rank) for lane, intervals in by_lane.items()}
-
-
-def _rank(remote: Stage) -> tuple[bool, int]:
-    """Return how far along the road a remote stage is; what interrupts stages is nowhere on it."""
-    return not remote.waits, -1 if remote.key in ("gc", "import") else remote.order
 
 
 def _overlaid(

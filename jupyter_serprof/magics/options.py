@@ -147,6 +147,8 @@ _LAST = """\
     -q                 show nothing (for use with -o or --save)
     -h                 show this"""
 _FLAG = re.compile(r"(?m)^    (-\S+) ?(\S*) +(.*(?:\n {23}.*)*)")
+#: A minus that is followed by a digit, a bracket or a space is code.
+_OPTION = re.compile(r"-($|-|[^\W\d_])")
 _FIELDS = {"-o": "out", "-q": "quiet", "-h": "help", "--try": "try_"}
 
 
@@ -156,12 +158,10 @@ def _help(file: str) -> str:
 
 
 def _flags(text: str) -> dict[str, tuple[str, str, str]]:
-    told = [(flag, (_field(flag), *rest)) for flag, *rest in _FLAG.findall(text)]
-    return {**dict(told), "--help": dict(told)["-h"]}
-
-
-def _field(flag: str) -> str:
-    return _FIELDS.get(flag, flag.strip("-").replace("-", "_"))
+    known = {flag: rest for flag, *rest in _FLAG.findall(text)}
+    field = {flag: _FIELDS.get(flag, flag.strip("-").replace("-", "_")) for flag in known}
+    told = {flag: (field[flag], value, said) for flag, (value, said) in known.items()}
+    return {**told, "--help": told["-h"]}
 
 
 _INTO = "Put the code into a function f, then: "
@@ -208,7 +208,7 @@ def parse(line: str, syntax: Syntax = SERPROF) -> Options:
     given: dict[str, object] = {}
     files: list[str] = []
     rest = line.strip()
-    while rest.startswith("-") and not _is_code(rest):
+    while _OPTION.match(rest):
         word, rest = _word(rest)
         if word == "--":
             break
@@ -246,11 +246,6 @@ def parse_cell(line: str, syntax: Syntax = SERPROF) -> Options:
             message = f"{flag} does not go with a whole cell. {remedy}"
             raise UsageError(message)
     return options
-
-
-def _is_code(rest: str) -> bool:
-    """Tell code from an option: a minus that is followed by a digit, a bracket or a space."""
-    return len(rest) > 1 and not (rest[1].isalpha() or rest[1] == "-")
 
 
 def _known(flag: str, syntax: Syntax) -> tuple[str, str, str]:

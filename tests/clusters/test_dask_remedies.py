@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -65,9 +65,23 @@ def test_an_array_deep_inside_the_tasks_is_tried_too(dask_client: Client) -> Non
         changed = large_values(materialized(bag))
 
         assert [count for _, count in changed.values()] == [2]
-    sweep = run(DaskTryout(numbers.map(lambda at, t: float(t[at]), t=table), name="y", budget_s=1))
+
+    def listen(at: int, t: Any) -> float:
+        import builtins
+        import signal
+
+        known: set[str] = getattr(builtins, "heard", set())
+        builtins.heard = known | {repr(signal.getsignal(signal.SIGINT))}  # type: ignore[attr-defined]
+        return float(t[at])
+
+    sweep = run(DaskTryout(numbers.map(listen, t=table), name="y", budget_s=1))
     assert [v.facts["equal"] for v in tried(sweep)] == [True, True]
     assert wanted(dask_client) == before
+    # The stop button reaches the workers, too: as in a recording they let it pass.
+    heard = set().union(
+        *dask_client.run(lambda: vars(__import__("builtins")).pop("heard", ())).values()
+    )
+    assert {"_Shield" in handler for handler in heard} == {True}
 
 
 @pytest.mark.parametrize("count", [1, 2])

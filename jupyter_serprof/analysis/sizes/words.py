@@ -93,15 +93,14 @@ def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
     said += f" up to {units.format_bytes(first.to_bytes)}"
     # Cut off at its end, a sentence would make of a middle stretch the last one.
     ways = [(stretches[1:], "")] if len(stretches) <= _MOST_STRETCHES else []
+    size = units.format_bytes
     told = [
-        said + "".join(f", {_from(each, titles)}" for each in shown) + between + once
+        said
+        + "".join(f", {_names(each, titles)} from {size(each.from_bytes)} on" for each in shown)
+        + f"{between}{once}"
         for shown, between in (*ways, ([last], "; in between it changes"), ([last], ""))
     ]
     return next((each for each in told if len(each) <= units.LONGEST_HEADLINE), told[-1])
-
-
-def _from(stretch: Stretch, titles: Mapping[str, str]) -> str:
-    return f"{_names(stretch, titles)} from {units.format_bytes(stretch.from_bytes)} on"
 
 
 def _names(stretch: Stretch, titles: Mapping[str, str]) -> str:

@@ -27,6 +27,7 @@ from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import code_text, counted, format_bytes, format_count
 from jupyter_serprof.objects.ask import notebook_name, size_bytes
 from jupyter_serprof.objects.equality import differences, same_value
+from jupyter_serprof.probes.dask.agent import hooks
 from jupyter_serprof.probes.dask.graph.look import is_crowd
 from jupyter_serprof.probes.dask.graph.picklers import pickled_bytes
 from jupyter_serprof.probes.dask.stopped import name_of
@@ -125,6 +126,7 @@ class DaskTryout(Trials):
         from dask._task_spec import DataNode, TaskRef
 
         made = list[Any]()
+        self._shield(hooks.shield)
         values = {identity: value for identity, (value, _) in self._large.items()}
         start = time.perf_counter_ns()
         if key == "dask-scatter":
@@ -140,7 +142,16 @@ class DaskTryout(Trials):
             tuple(partial(self._trip, graph, gathers=gathers) for graph in ways)
             for gathers in (True, False)
         )
-        return Sides(calls, _checked, prepare_ns, cold, partial(found_values.release, made))
+        return Sides(calls, _checked, prepare_ns, cold, partial(self._release, made))
+
+    def _release(self, made: list[Any]) -> None:
+        found_values.release(made)
+        self._shield(hooks.put_back)
+
+    def _shield(self, change: Callable[[], None]) -> None:
+        """Begin or end to let Ctrl-C pass workers below this process by, as in a recording."""
+        if type(self._client.cluster).__name__ == "LocalCluster":
+            self._client.run(change)
 
     def _trip(self, graph: Mapping[Any, Any], *, gathers: bool = False) -> Trip:
         __tracebackhide__ = True
