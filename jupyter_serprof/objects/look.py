@@ -172,11 +172,11 @@ def _attributes(value: object) -> Iterator[object]:
         yield from ask.state_of(value).values()
 
 
-def details_of(look: Look) -> dict[str, Any]:
+def details_of(look: Look, stage: str) -> dict[str, Any]:
     """Return the details of a span: bytes by kind, and about how many objects they hold."""
     keys = ("contiguous_bytes", "arrow_bytes", "gathered_bytes", "arrays")
     details = {key: size for key in keys if (size := getattr(look, key)) is not None}
-    if look.function and (function := look.function()):
+    if stage == "pickle.dumps" and look.function and (function := look.function()):
         name = function.__name__
         details |= {"captured": captured.captured_variables(function), "function": name}
     if look.small_bytes is None:

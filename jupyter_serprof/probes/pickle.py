@@ -164,7 +164,7 @@ def _complete(
     draft: Draft, in_band: int, sizes: Sequence[int] | None, head: bytes, look: Look | None
 ) -> None:
     draft.details |= {"in_band_bytes": in_band, "copied_bytes": in_band}
-    draft.details |= details_of(look) if look is not None else {}
+    draft.details |= details_of(look, draft.stage) if look is not None else {}
     if head[:1] == pickle.PROTO and head[1:] not in (b"", bytes((_UNTOLD,))):
         draft.details["protocol"] = head[1]
     if sizes is not None:

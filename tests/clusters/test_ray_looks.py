@@ -135,7 +135,10 @@ def test_a_get_that_times_out_says_what_no_node_has() -> None:
 
     assert recording.trace is not None
     assert recording.trace.summary is not None
-    assert "1 task asks for 1 CPU, 2 GPU, no node has" in recording.trace.summary.headline
+    assert (
+        "1 task asks for 2 GPU, no node has more than 0 GPU (infeasible)"
+        in recording.trace.summary.headline
+    )
     missed = [said for probe in recording.trace.quality.probes for said in probe.unseen]
     assert not [said for said in missed if "1 of 1 task" in said]
 

@@ -38,7 +38,7 @@ class Reduced(Model):
 
 def looked(value: object, protocol: int = 5) -> dict[str, Any]:
     look = look_at(pickle.dumps(value, protocol), value)
-    return {} if look is None else details_of(look)
+    return {} if look is None else details_of(look, "pickle.dumps")
 
 
 @pytest.mark.parametrize("protocol", [4, 5])
@@ -121,7 +121,7 @@ def test_damaged_pickles_do_no_harm(seed: int) -> None:
     look = look_at(memoryview(data), None)
 
     assert look is not None
-    assert details_of(look).get("small_bytes", 0) <= len(data)
+    assert details_of(look, "pickle.dumps").get("small_bytes", 0) <= len(data)
 
 
 @pytest.mark.parametrize(

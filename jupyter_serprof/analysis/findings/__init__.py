@@ -158,7 +158,7 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
             # Of another size it has changed: then it must be sent anew.
             times[key, size][index] = size
     all_bytes = max(1, sum(size * len(found) for (_, size), found in times.items()))
-    most = 1 - ray_loops.busiest_ns(trace) / max(1, trace.wall_ns)
+    most = max(0.0, 1 - ray_loops.busiest_ns(trace) / max(1, trace.wall_ns))
     for found in times.values():
         if len(found) > 1:
             total = sum(found.values())

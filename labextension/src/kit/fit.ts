@@ -23,7 +23,7 @@ export function fitColumns(node: HTMLElement): void {
   const axis = node.querySelector<HTMLElement>(".jsp-axis");
   const least = Math.max(LEAST_PX, LEAST_SHARE * (node.closest(".jsp-root") ?? node).clientWidth);
   for (let count = 0; axis !== null && count <= LEAVING.length; count += 1) {
-    node.dataset.left = [...silent, ...LEAVING.slice(0, count)].join(" ");
+    node.dataset.left = [...LEAVING.slice(0, count), ...silent].join(" ");
     if (axis.offsetWidth >= least || node.clientWidth === 0) {
       return;
     }
