@@ -152,6 +152,8 @@ def test_a_line_of_a_kernel_or_page_that_is_gone_has_no_stop(
     quiet(page, old)
     has_stop = stop.is_visible()
     screen.shoot("-gone")
+    if code == GROWS:  # what has taken its place by now, without a kernel
+        page.wait_for_function(f"() => ({OUTPUTS})().some(({{ data }}) => '{MIME_TYPE}' in data)")
     page.evaluate(SAVED)
     page.reload()
     quiet(page, old) if code != GROWS else screen.drawn()
