@@ -150,7 +150,7 @@ class DaskTryout(Trials):
 
     def _shield(self, change: Callable[[], None]) -> None:
         """Begin or end to let Ctrl-C pass workers below this process by, as in a recording."""
-        if type(self._client.cluster).__name__ == "LocalCluster":
+        if type(getattr(self._client, "cluster", None)).__name__ == "LocalCluster":
             self._client.run(change)
 
     def _trip(self, graph: Mapping[Any, Any], *, gathers: bool = False) -> Trip:
